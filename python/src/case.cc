@@ -200,8 +200,8 @@ py::object case_object(BasicCase<Array>& c, const std::string& file, const Conve
 }  // namespace
 
 TensorView MadeCase::resolve(const TensorView& view) const {
-  const auto found = std::find_if(copies.begin(), copies.end(),
-                                  [&](const auto& pair) { return same_view(pair.first, view); });
+  const auto found =
+      std::ranges::find_if(copies, [&](const auto& pair) { return same_view(pair.first, view); });
   return found == copies.end() ? view : found->second;
 }
 

@@ -228,7 +228,7 @@ void define_identify(py::module_& m) {
     return report::identification_text(r.findings);
   };
   const auto is_found_all = [](const IdentificationReport& r) {
-    return std::all_of(r.findings.begin(), r.findings.end(), is_found);
+    return std::ranges::all_of(r.findings, is_found);
   };
   py::class_<IdentificationReport>(
       m, "IdentificationReport",

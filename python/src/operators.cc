@@ -86,8 +86,8 @@ Case operator_case(const std::string& op, const py::kwargs& keywords) {
   c.name = c.op = op;
   for (const auto& [key, value] : keywords) {
     const auto name = key.cast<std::string>();
-    const auto known = std::find_if(row->inputs.begin(), row->inputs.end(),
-                                    [&](const OperatorInput& input) { return input.name == name; });
+    const auto known = std::ranges::find_if(
+        row->inputs, [&](const OperatorInput& input) { return input.name == name; });
     if (value.is_none()) continue;
     if (known == row->inputs.end()) {
       if (is_array(value)) {

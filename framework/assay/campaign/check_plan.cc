@@ -45,7 +45,7 @@ std::vector<int> read_bits(const std::vector<std::string>& words, const Format& 
     }
     bits.push_back(bit);
   }
-  std::sort(bits.begin(), bits.end());
+  std::ranges::sort(bits);
   bits.erase(std::unique(bits.begin(), bits.end()), bits.end());
   return bits;
 }

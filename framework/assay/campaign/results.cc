@@ -35,8 +35,8 @@ std::vector<std::pair<std::string, std::vector<std::size_t>>> classes_of(
   for (std::size_t s = 0; s < series.size(); ++s) {
     const std::string& name = cell.faults[series[s].fault].class_name;
     if (name.empty()) continue;
-    auto found = std::find_if(classes.begin(), classes.end(),
-                              [&](const auto& entry) { return entry.first == name; });
+    auto found =
+        std::ranges::find_if(classes, [&](const auto& entry) { return entry.first == name; });
     if (found == classes.end()) found = classes.insert(found, {name, {}});
     found->second.push_back(s);
   }

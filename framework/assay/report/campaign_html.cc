@@ -45,8 +45,7 @@ std::vector<Group> groups_of(const std::vector<campaign::SavedCampaign>& results
   std::vector<Group> groups;
   for (std::size_t run = 0; run < results.size(); ++run) {
     for (const campaign::SavedCell& cell : results[run].cells) {
-      auto found = std::find_if(groups.begin(), groups.end(),
-                                [&](const Group& g) { return g.name == cell.name; });
+      auto found = std::ranges::find(groups, cell.name, &Group::name);
       if (found == groups.end()) found = groups.insert(found, Group{cell.name, {}, {}, {}});
       found->runs.push_back(run);
       found->cells.push_back(&cell);
@@ -56,7 +55,7 @@ std::vector<Group> groups_of(const std::vector<campaign::SavedCampaign>& results
     std::vector<std::string> gates;
     for (const campaign::SavedCell* cell : group.cells) {
       for (const campaign::GateResult& gate : cell->result.gates) {
-        if (std::find(gates.begin(), gates.end(), gate.gate) == gates.end()) {
+        if (std::ranges::find(gates, gate.gate) == gates.end()) {
           gates.push_back(gate.gate);
         }
       }
@@ -234,7 +233,7 @@ std::string series_table(const Group& group, bool census) {
   for (const campaign::SavedCell* cell : group.cells) {
     for (const campaign::SeriesResult& s : cell->result.gates.front().series) {
       const SeriesKey key = key_of(*cell, s.series);
-      if ((s.series.bit >= 0) != census || std::find(keys.begin(), keys.end(), key) != keys.end()) {
+      if ((s.series.bit >= 0) != census || std::ranges::find(keys, key) != keys.end()) {
         continue;
       }
       keys.push_back(key);
@@ -264,14 +263,12 @@ std::string class_table(const Group& group) {
   std::string rows;
   for (const campaign::SavedCell* cell : group.cells) {
     for (const campaign::ClassResult& of : cell->result.gates.front().classes) {
-      if (std::find(names.begin(), names.end(), of.name) != names.end()) continue;
+      if (std::ranges::find(names, of.name) != names.end()) continue;
       names.push_back(of.name);
       rows += "<tr>" + name_cell(of.name) + number_cell(grouped(of.faults.injected));
       for (const CampaignLine& line : group.lines) {
         const std::vector<campaign::ClassResult>& classes = line.result().classes;
-        const auto found =
-            std::find_if(classes.begin(), classes.end(),
-                         [&](const campaign::ClassResult& c) { return c.name == of.name; });
+        const auto found = std::ranges::find(classes, of.name, &campaign::ClassResult::name);
         rows += found == classes.end() ? "<td class=\"num bar\">-</td>"
                                        : rate_cell(found->detected, line);
       }
@@ -287,7 +284,7 @@ std::string class_table(const Group& group) {
 
 const campaign::RocPoint* first_point(const std::vector<campaign::RocPoint>& points,
                                       const auto& holds) {
-  const auto found = std::find_if(points.begin(), points.end(), holds);
+  const auto found = std::ranges::find_if(points, holds);
   return found == points.end() ? nullptr : &*found;
 }
 
@@ -377,7 +374,7 @@ std::string published_table(const Group& group) {
           ours.interval = campaign::wilson(ours.rate, campaign::kConfidence);
         }
       } else {
-        const auto found = std::find_if(gate.series.begin(), gate.series.end(), [&](const auto& s) {
+        const auto found = std::ranges::find_if(gate.series, [&](const auto& s) {
           return s.series.bit == p.bit && s.series.direction == p.direction;
         });
         if (found != gate.series.end()) ours = found->detected;
@@ -480,7 +477,7 @@ std::string comparison(const std::vector<Group>& groups,
   for (const Group& group : groups) {
     std::vector<std::string> missing;
     for (std::size_t run = 0; run < results.size(); ++run) {
-      if (std::find(group.runs.begin(), group.runs.end(), run) == group.runs.end()) {
+      if (std::ranges::find(group.runs, run) == group.runs.end()) {
         missing.push_back(letter(run));
       }
     }
@@ -630,7 +627,7 @@ std::string campaign_html(const std::vector<campaign::SavedCampaign>& results,
   }
   std::vector<std::string> names;
   for (const campaign::SavedCampaign& r : results) {
-    if (std::find(names.begin(), names.end(), r.name) == names.end()) names.push_back(r.name);
+    if (std::ranges::find(names, r.name) == names.end()) names.push_back(r.name);
   }
   const std::string title =
       formatted("Fault campaign{}: {}", names.size() > 1 ? "s" : "", joined(names));

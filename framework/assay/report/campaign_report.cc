@@ -28,14 +28,14 @@ std::string detected_text(const campaign::MeasuredRate& r, const campaign::GateR
 }
 
 bool all_or_nothing(const campaign::CellResult& cell, std::size_t s) {
-  return std::all_of(cell.gates.begin(), cell.gates.end(), [&](const campaign::GateResult& g) {
+  return std::ranges::all_of(cell.gates, [&](const campaign::GateResult& g) {
     const Rate& r = g.series[s].detected.rate;
     return r.events == 0 || r.events == r.trials;
   });
 }
 
 bool same_outcome(const campaign::CellResult& cell, std::size_t s, std::size_t t) {
-  return std::all_of(cell.gates.begin(), cell.gates.end(), [&](const campaign::GateResult& g) {
+  return std::ranges::all_of(cell.gates, [&](const campaign::GateResult& g) {
     const Rate &a = g.series[s].detected.rate, &b = g.series[t].detected.rate;
     return (a.events == 0) == (b.events == 0) && (a.trials == 0) == (b.trials == 0);
   });

@@ -183,8 +183,7 @@ class Plain {
 // The texts with their counts, the most frequent first.
 std::string counted_text(const std::map<std::string, std::int64_t>& counts) {
   std::vector<std::pair<std::string, std::int64_t>> order(counts.begin(), counts.end());
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::ranges::stable_sort(order, [](const auto& a, const auto& b) { return a.second > b.second; });
   constexpr std::size_t kNamed = 12;
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < std::min(kNamed, order.size()); ++i) {
@@ -241,7 +240,7 @@ std::string operators(const GateReport& report) {
   for (const CaseReport* c : worst_outputs(report)) ++counts[c->op][c->outcome_text()];
   std::vector<std::string> names;
   for (const auto& [name, by_outcome] : counts) names.push_back(name);
-  std::stable_sort(names.begin(), names.end(), natural_less);
+  std::ranges::stable_sort(names, natural_less);
   constexpr std::size_t kFew = 8;
   std::string out = formatted(
       "<details{}><summary>{} {}</summary>\n<div class=scroll><table class=operators>"
@@ -300,7 +299,7 @@ std::string charts(const GateReport& report) {
   const auto keep_worst = [](RowsChart& chart, double sign) {
     const std::size_t all = chart.rows.size();
     if (all <= kChartRows) return;
-    std::stable_sort(chart.rows.begin(), chart.rows.end(), [&](const auto& a, const auto& b) {
+    std::ranges::stable_sort(chart.rows, [&](const auto& a, const auto& b) {
       if (std::isnan(a.value) || std::isnan(b.value))
         return std::isnan(a.value) < std::isnan(b.value);
       return sign * a.value > sign * b.value;

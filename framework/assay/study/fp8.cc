@@ -131,7 +131,7 @@ struct Ratio {
   // Returns the SNR of the repeat at this share of the way from the smallest to the largest one.
   double at(double share) const {
     std::vector<double> sorted = each;
-    std::sort(sorted.begin(), sorted.end());
+    std::ranges::sort(sorted);
     return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))];
   }
 };

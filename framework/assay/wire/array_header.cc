@@ -83,7 +83,7 @@ std::vector<ArrayHeader> read_safetensors_header(const std::string& text) {
     array.end = offsets[1];
     arrays.push_back(std::move(array));
   }
-  std::sort(arrays.begin(), arrays.end(), [](const ArrayHeader& a, const ArrayHeader& b) {
+  std::ranges::sort(arrays, [](const ArrayHeader& a, const ArrayHeader& b) {
     return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
   });
   return arrays;

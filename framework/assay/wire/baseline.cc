@@ -78,7 +78,7 @@ BaselineEntry entry_of(const Json& json, const std::string& where) {
 std::string baseline_json(const Baseline& baseline) {
   std::vector<const BaselineEntry*> sorted;
   for (const BaselineEntry& e : baseline.entries) sorted.push_back(&e);
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) {
+  std::ranges::stable_sort(sorted, [](const auto* a, const auto* b) {
     if (a->file != b->file) return natural_less(a->file, b->file);
     if (a->name != b->name) return natural_less(a->name, b->name);
     if (a->output != b->output) return natural_less(a->output, b->output);

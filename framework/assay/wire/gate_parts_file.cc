@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kOutcomes[] = {"error", "fail", "not_comparable", "untrusted", "pass"};
 
 std::size_t rank_of(const std::string& outcome, const std::string& where) {
-  const auto* const at = std::find(std::begin(kOutcomes), std::end(kOutcomes), outcome);
+  const auto* const at = std::ranges::find(kOutcomes, outcome);
   if (at == std::end(kOutcomes)) wrong(where, formatted("the outcome '{}' is not known", outcome));
   return static_cast<std::size_t>(at - std::begin(kOutcomes));
 }
@@ -84,7 +84,7 @@ void require_one_run(const std::vector<Part>& parts) {
   }
   for (int index = 1; index <= first.count; ++index) {
     const auto is_it = [&](const Part& part) { return part.index == index; };
-    const auto found = std::find_if(parts.begin(), parts.end(), is_it);
+    const auto found = std::ranges::find_if(parts, is_it);
     if (found == parts.end()) {
       refuse("shard {} of {} is missing", index, first.count);
     }
@@ -103,8 +103,7 @@ JoinedGate join_gate(const std::vector<std::pair<std::string, std::string>>& tex
   for (const auto& [name, text] : texts) parts.push_back(read_part(name, text));
   if (parts.empty()) refuse("there is nothing to join");
   require_one_run(parts);
-  std::sort(parts.begin(), parts.end(),
-            [](const Part& a, const Part& b) { return a.index < b.index; });
+  std::ranges::sort(parts, [](const Part& a, const Part& b) { return a.index < b.index; });
   JoinedGate joined;
   Json all = parts.front().head;
   all.erase("shard");
@@ -115,7 +114,7 @@ JoinedGate join_gate(const std::vector<std::pair<std::string, std::string>>& tex
     most = std::max(most, part.cases.size());
     const Json none = Json::array();
     for (const Json& note : part.head.contains("notes") ? part.head["notes"] : none) {
-      if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+      if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
     }
   }
   // Shard i of n has every n-th case from the i-th on.

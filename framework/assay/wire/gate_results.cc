@@ -46,8 +46,7 @@ constexpr std::string_view kMainMetrics[] = {
     "max_abs_error", "mean_abs_error", "max_rel_error", "rmse", "snr_db", "max_ulp", "p99_ulp"};
 
 bool is_main_metric(std::string_view name) {
-  return std::find(std::begin(kMainMetrics), std::end(kMainMetrics), name) !=
-         std::end(kMainMetrics);
+  return std::ranges::find(kMainMetrics, name) != std::end(kMainMetrics);
 }
 
 // The fields of the table of metrics, in its order.
@@ -266,8 +265,8 @@ std::string gate_json(const GateReport& report, JsonMetrics metrics) {
 // several times the memory of the text.
 void write_gate_json(const GateReport& report, const std::function<void(std::string_view)>& write,
                      int threads, JsonMetrics metrics) {
-  const bool any_error = std::any_of(report.cases.begin(), report.cases.end(),
-                                     [](const CaseReport& c) { return !c.error.empty(); });
+  const bool any_error =
+      std::ranges::any_of(report.cases, [](const CaseReport& c) { return !c.error.empty(); });
   Json json = {{"schema", kResultSchema},
                {"assay", report.version},
                {"command", report.command},
@@ -278,8 +277,7 @@ void write_gate_json(const GateReport& report, const std::function<void(std::str
   if (!report.note.empty()) json["note"] = report.note;
   if (!report.notes.empty()) json["notes"] = report.notes;
   if (!report.without_golden.empty()) json["outputs_without_golden"] = report.without_golden;
-  if (std::any_of(report.cases.begin(), report.cases.end(),
-                  [](const CaseReport& c) { return !c.mutations.empty(); })) {
+  if (std::ranges::any_of(report.cases, [](const CaseReport& c) { return !c.mutations.empty(); })) {
     const MutationScore score = mutation_score(report);
     json["mutations"] = {{"applied", score.applied},
                          {"caught", score.caught},

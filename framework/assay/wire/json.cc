@@ -78,7 +78,7 @@ void check_keys(const Json& object, const std::vector<std::string>& known,
                 const std::string& where) {
   if (!object.is_object()) wrong(where, "an object {...} is expected");
   for (const auto& [key, value] : object.items()) {
-    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    if (std::ranges::find(known, key) != known.end()) continue;
     wrong(where, unknown_word("key", key, known));
   }
 }
@@ -119,7 +119,7 @@ namespace {
 
 // Returns true if the text has an unprintable character other than ends of lines and tabs.
 bool has_control(const std::string& text) {
-  return std::any_of(text.begin(), text.end(), [](char c) {
+  return std::ranges::any_of(text, [](char c) {
     const auto code = static_cast<unsigned char>(c);
     return (code < 0x20 && c != '\n' && c != '\r' && c != '\t') || code == 0x7f;
   });

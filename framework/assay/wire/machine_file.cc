@@ -181,7 +181,7 @@ DotModel read_row(const Json& json, const std::string& source) {
 }
 
 bool is_name(const std::string& name) {
-  return !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+  return !name.empty() && std::ranges::all_of(name, [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
   });
 }
@@ -216,7 +216,7 @@ void parse(const std::string& text, Stored& to) {
           formatted("'name' is '{}'; letters, digits, '_', '-' and '.' are needed", to.name));
   }
   const std::vector<std::string> taken = names_of(machines());
-  if (std::find(taken.begin(), taken.end(), to.name) != taken.end()) {
+  if (std::ranges::find(taken, to.name) != taken.end()) {
     wrong(source, formatted("the name '{}' is taken by a machine of assay's own", to.name));
   }
   to.summary = text_of(json, "summary", source);
@@ -270,7 +270,7 @@ std::vector<std::string> files_in_folders() {
       if (entry.path().extension() == ".json") files.push_back(entry.path().string());
     }
   }
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   return files;
 }
 
@@ -333,7 +333,7 @@ bool is_place_of_machine(const std::string& path) {
   std::error_code error;
   const fs::path folder = fs::weakly_canonical(fs::absolute(path, error), error).parent_path();
   const std::vector<std::string> all = folders();
-  return std::any_of(all.begin(), all.end(), [&](const std::string& of_machines) {
+  return std::ranges::any_of(all, [&](const std::string& of_machines) {
     return !of_machines.empty() && fs::weakly_canonical(of_machines, error) == folder;
   });
 }

@@ -173,7 +173,7 @@ void read_distribution(campaign::Cell& cell, const Json& json, const std::string
     draw = text_of(json, "draw", where);
     for (const auto& [key, value] : json.items()) {
       const auto& words = kDistributionWords;
-      if (std::find(words.begin(), words.end(), key) != words.end()) continue;
+      if (std::ranges::find(words, key) != words.end()) continue;
       inputs.emplace_back(key, text_of(json, key.c_str(), where));
     }
     const auto text = [&](const char* input) {

@@ -40,7 +40,7 @@ class Line {
   }
   // Returns an empty text if the table has no such column.
   std::string field(std::string_view name) const {
-    const auto found = std::find(head_.begin(), head_.end(), name);
+    const auto found = std::ranges::find(head_, name);
     return found == head_.end() ? "" : fields_[static_cast<std::size_t>(found - head_.begin())];
   }
   std::optional<std::int64_t> whole(std::string_view name) const {
@@ -60,7 +60,7 @@ class Line {
 std::vector<std::string> read_head(const std::string& line, const std::string& where) {
   const auto head = Line::split_fields(line, std::string::npos);
   const auto has = [&](std::string_view name) {
-    return std::find(head.begin(), head.end(), name) != head.end();
+    return std::ranges::find(head, name) != head.end();
   };
   for (const char* name : kNeeded) {
     if (!has(name)) {

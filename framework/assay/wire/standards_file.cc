@@ -121,8 +121,7 @@ void read_row(CustomStandard& standard, std::string_view dtype, const Json& row,
   goes_with("rule", tolerance, "rtol or atol");
   if (const std::string word = text_of(row, "rule", where); !word.empty()) {
     const auto rules = tolerance_rules();
-    const auto named =
-        std::find_if(rules.begin(), rules.end(), [&](const auto& r) { return r.name == word; });
+    const auto named = std::ranges::find(rules, word, &RuleRow::name);
     if (named == rules.end()) {
       wrong(where, formatted("'rule' is one of {}, not '{}'", joined(names_of(rules)), word));
     }

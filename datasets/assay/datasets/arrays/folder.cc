@@ -38,8 +38,7 @@ void add_files(const fs::path& folder, const fs::path& name, std::vector<fs::pat
     const fs::path within = name / at->path().filename();
     if (!at->is_directory(ignored)) {
       files.push_back(within.generic_string());
-    } else if (std::find(above.begin(), above.end(), fs::canonical(at->path(), ignored)) ==
-               above.end()) {
+    } else if (std::ranges::find(above, fs::canonical(at->path(), ignored)) == above.end()) {
       add_files(at->path(), within, above, files);
     }
   }
@@ -53,7 +52,7 @@ std::vector<std::string> files_under(const std::string& folder) {
   std::vector<std::string> files;
   std::vector<fs::path> above;
   add_files(folder, "", above, files);
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   return files;
 }
 
@@ -65,7 +64,7 @@ std::vector<std::string> names_in(const std::string& folder) {
     names.push_back(at->path().filename().string());
   }
   if (error) throw FileError(folder, "", "cannot be read: " + error.message());
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   return names;
 }
 

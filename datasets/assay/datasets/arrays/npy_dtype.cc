@@ -47,7 +47,7 @@ std::string_view code_of(std::string_view text, bool has_order) {
     if (text.size() == 1 && s.characters.find(text[0]) != std::string_view::npos) return s.code;
     if (has_order || text.size() == 1) continue;
     const std::vector<std::string> words = split(s.words, ' ');
-    if (std::find(words.begin(), words.end(), text) != words.end()) return s.code;
+    if (std::ranges::find(words, text) != words.end()) return s.code;
   }
   return text;
 }

@@ -224,8 +224,7 @@ Pickle Machine::run() {
     const std::size_t at = at_;
     const auto opcode = static_cast<std::uint8_t>(take(1)[0]);
     if (opcode == '.') break;  // STOP
-    const auto* const row = std::find_if(std::begin(kOpcodes), std::end(kOpcodes),
-                                         [&](const Row& r) { return r.opcode == opcode; });
+    const auto* const row = std::ranges::find(kOpcodes, opcode, &Row::opcode);
     if (row == std::end(kOpcodes)) {
       refuse(
           "its pickle has the opcode 0x{:02x} at byte {}, which tensors do not need; it is "

@@ -135,7 +135,7 @@ std::unique_ptr<ArrayFile> open_safetensors(const std::string& path) {
 void write_safetensors(const std::string& path, const std::map<std::string, TensorView>& arrays) {
   // The widest elements come first, so that each array begins at a multiple of its width.
   std::vector<std::pair<std::string, TensorView>> sorted(arrays.begin(), arrays.end());
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+  std::ranges::stable_sort(sorted, [](const auto& a, const auto& b) {
     return a.second.format->storage_bytes > b.second.format->storage_bytes;
   });
   std::vector<wire::ArrayHeader> headers;

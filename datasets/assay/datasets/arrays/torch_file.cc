@@ -64,7 +64,7 @@ bool is_allowed(std::string_view global) {
   // names the dtype.
   constexpr std::string_view kOtherDtypes[] = {"torch float4_e2m1fn_x2"};
   const auto is_one_of = [&](const auto& names) {
-    return std::find(std::begin(names), std::end(names), global) != std::end(names);
+    return std::ranges::find(names, global) != std::end(names);
   };
   return is_one_of(kKnown) || is_one_of(kOtherDtypes) ||
          dtype_named(global, kTorchDtypes) != nullptr ||

@@ -80,7 +80,7 @@ class Parser {
 }  // namespace
 
 int CsvTable::column(const std::string& name) const {
-  const auto at = std::find(header.begin(), header.end(), name);
+  const auto at = std::ranges::find(header, name);
   return at == header.end() ? -1 : static_cast<int>(at - header.begin());
 }
 

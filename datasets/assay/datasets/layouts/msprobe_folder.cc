@@ -53,8 +53,8 @@ std::vector<wire::MsprobeCall> calls_in(const std::string& folder) {
 
 bool is_msprobe(const std::string& path) {
   const std::vector<std::string> dumps = dumps_in(path);
-  return !dumps.empty() && std::all_of(dumps.begin(), dumps.end(), [](const std::string& dump) {
-    return std::count(dump.begin(), dump.end(), '/') < kMostLayers;
+  return !dumps.empty() && std::ranges::all_of(dumps, [](const std::string& dump) {
+    return std::ranges::count(dump, '/') < kMostLayers;
   });
 }
 
@@ -63,7 +63,7 @@ OpenedCases open_msprobe(const std::string& path, const OpenOptions& options) {
   const std::string producer =
       safe_word(options.producer.empty() ? last_name(path) : options.producer);
   std::vector<std::string> dumps = dumps_in(path);
-  std::sort(dumps.begin(), dumps.end(), natural_less);
+  std::ranges::sort(dumps, natural_less);
   if (dumps.empty()) throw FileError(path, "", "has no dump.json");
   std::vector<CaseRecord> records;
   int without_data = 0;

@@ -19,7 +19,7 @@ constexpr std::string_view kGoldenNames[] = {"gold",     "golden",    "goldens",
 constexpr std::string_view kInputNames[] = {"in", "input", "inputs"};
 
 bool is_one_of(std::span<const std::string_view> names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+  return std::ranges::find(names, name) != names.end();
 }
 
 // An array that was found, or the reason why the arrays of a name cannot be read.
@@ -106,7 +106,7 @@ Arrays arrays_under(const std::string& path) {
 bool is_plain_folder(const std::string& path) {
   if (is_file(path)) return is_array_file(path);
   const std::vector<std::string> files = files_under(path);
-  return std::any_of(files.begin(), files.end(), [](const auto& f) { return is_array_file(f); });
+  return std::ranges::any_of(files, [](const auto& f) { return is_array_file(f); });
 }
 
 OpenedCases open_plain_folder(const std::string& path, const OpenOptions& options) {

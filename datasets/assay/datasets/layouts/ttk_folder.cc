@@ -91,8 +91,7 @@ void add_what_row_says(ArrayRequest& array, const TtkTensor& tensor) {
 std::string named_file(const TtkTable& table, const TtkCase& row, const std::string& file) {
   namespace fs = std::filesystem;
   const fs::path path(file);
-  const bool leads_out =
-      path.is_absolute() || std::find(path.begin(), path.end(), "..") != path.end();
+  const bool leads_out = path.is_absolute() || std::ranges::find(path, "..") != path.end();
   if (leads_out && !table.given) {
     throw FileError(table.csv.path, formatted("line {}", row.line),
                     formatted("names {}, which is not in the table's folder; give the table by "
@@ -188,8 +187,7 @@ std::optional<ManualFile> manual_file(const std::string& name) {
   if (dot == std::string::npos) return std::nullopt;
   ManualFile file;
   file.ending = name.substr(dot + 1);
-  if (std::find(std::begin(kDumpEndings), std::end(kDumpEndings), file.ending) ==
-      std::end(kDumpEndings)) {
+  if (std::ranges::find(kDumpEndings, file.ending) == std::end(kDumpEndings)) {
     return std::nullopt;
   }
   std::string stem = name.substr(0, dot);
@@ -212,8 +210,8 @@ std::optional<ManualFile> manual_file(const std::string& name) {
 
 bool is_case_folder(const std::string& folder) {
   const std::vector<std::string> names = names_in(folder);
-  return std::any_of(names.begin(), names.end(),
-                     [](const std::string& name) { return manual_file(name).has_value(); });
+  return std::ranges::any_of(names,
+                             [](const std::string& name) { return manual_file(name).has_value(); });
 }
 
 using ManualSet = std::map<std::pair<std::string, int>, std::pair<ManualFile, std::string>>;
@@ -324,7 +322,7 @@ std::optional<Shape> ttk_shape(std::string_view text) {
 
 std::string ttk_folder_name(const std::string& testcase) {
   std::string safe = testcase;
-  std::replace_if(safe.begin(), safe.end(), std::not_fn(is_word_character), '_');
+  std::ranges::replace_if(safe, std::not_fn(is_word_character), '_');
   if (safe.starts_with('.')) safe[0] = '_';  // such a folder would be hidden, or the parent folder
   if (safe == testcase && safe.size() <= 120) return safe;
   return safe.substr(0, 107) + "_" + sha256(testcase).substr(0, 12);
@@ -364,7 +362,7 @@ OpenedCases open_ttk_manual(const std::string& path, const OpenOptions& options)
     const std::string own = one ? last_name(path) : folder;
     auto row = by_folder.find(own);
     if (row == by_folder.end() && own.size() > 12) {
-      row = std::find_if(by_folder.begin(), by_folder.end(), [&](const auto& of) {
+      row = std::ranges::find_if(by_folder, [&](const auto& of) {
         return of.second->name != of.first && of.first.ends_with(own.substr(own.size() - 12));
       });
     }
@@ -420,7 +418,7 @@ std::optional<DumpFile> dump_file(std::string stem, const Rows& rows) {
     const std::size_t at = stem.rfind('_');
     if (at == std::string::npos || at == 0) break;
     const std::string word = stem.substr(at + 1);
-    if (std::find(std::begin(kVariants), std::end(kVariants), word) == std::end(kVariants)) break;
+    if (std::ranges::find(kVariants, word) == std::end(kVariants)) break;
     file.variant = file.variant.empty() ? word : word + "_" + file.variant;
     stem.erase(at);
     file.testcase = stem;

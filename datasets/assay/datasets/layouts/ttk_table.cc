@@ -169,9 +169,8 @@ class RowReader {
     if (literal.is_none()) return;
     const std::string* const file = literal.text();
     if (file == nullptr) refuse(column, formatted("{} is no file name", literal_text(literal)));
-    const bool known =
-        std::any_of(std::begin(kInputEndings), std::end(kInputEndings),
-                    [&](std::string_view ending) { return file->ends_with(ending); });
+    const bool known = std::ranges::any_of(
+        kInputEndings, [&](std::string_view ending) { return file->ends_with(ending); });
     if (!file->empty() && !known) {
       refuse(column, formatted("{} is no .bin, .npy or .pt file", *file));
     }

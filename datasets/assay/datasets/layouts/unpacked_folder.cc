@@ -30,7 +30,7 @@ constexpr std::int64_t kMostManifest = std::int64_t{512} << 20;
 bool stays_inside(const std::string& file) {
   const fs::path path = array_file(file);
   return path.is_relative() &&
-         std::none_of(path.begin(), path.end(), [](const fs::path& part) { return part == ".."; });
+         std::ranges::none_of(path, [](const fs::path& part) { return part == ".."; });
 }
 
 // Returns the parts of "outputs/h200/y".
@@ -128,7 +128,7 @@ void add_output(Arrays& arrays, wire::ManifestCase& listed, const std::string& n
 }
 
 std::string with_dots(std::string name) {
-  std::replace(name.begin(), name.end(), '/', '.');
+  std::ranges::replace(name, '/', '.');
   return name;
 }
 
@@ -289,7 +289,7 @@ class TtkWriter {
       order.pop_back();
     }
     for (const auto& [operand, tensor] : case_.inputs) {
-      if (std::find(order.begin(), order.end(), operand) == order.end()) order.push_back(operand);
+      if (std::ranges::find(order, operand) == order.end()) order.push_back(operand);
     }
     return order;
   }
@@ -377,8 +377,8 @@ class TtkWriter {
       std::visit([&literal](const auto& v) { literal.value = v; }, value);
       attributes.emplace_back(Literal{name.substr(2)}, std::move(literal));
     }
-    const bool bound = std::any_of(tolerances_.begin(), tolerances_.end(),
-                                   [](const Literal& pair) { return !pair.is_none(); });
+    const bool bound =
+        std::ranges::any_of(tolerances_, [](const Literal& pair) { return !pair.is_none(); });
     return {testcase_,
             op_,
             shapes_text(input_shapes_),

@@ -182,7 +182,7 @@ GatedCase gate_by_machine(const Case& c, const ComputedOutput& of, const OutputS
 
 // Returns true if the request needs the inputs for an output with attributes of its own.
 bool outputs_need_inputs(const Case& c, const GateRequest& request) {
-  return std::any_of(c.outputs.begin(), c.outputs.end(), [&](const auto& named) {
+  return std::ranges::any_of(c.outputs, [&](const auto& named) {
     Case header;
     header.op = c.op;
     header.attributes = named.second.attributes;
@@ -287,7 +287,7 @@ std::optional<OutputInPieces> open_in_pieces(const CaseSource& golden, const Cas
 // Returns true if all bounds that would judge an output can judge pieces of it.
 bool bounds_take_pieces(const Case& c, const Format& output, const GateRequest& request) {
   const std::vector<ChosenBound> all = choose_bounds(c, output, request.bounds);
-  return std::all_of(all.begin(), all.end(), [](const ChosenBound& chosen) {
+  return std::ranges::all_of(all, [](const ChosenBound& chosen) {
     return !chosen.bound || PiecewiseJudge::can_judge(*chosen.bound);
   });
 }
@@ -355,9 +355,8 @@ std::vector<GatedCase> gate_in_pieces(const CaseSource& golden, const std::strin
     if (is_compared(output, of) && !can_judge(judged_case(c, output))) return {};
   }
   std::vector<GatedCase> gated = gate_outputs(std::move(c), judge_one);
-  const bool failed = std::any_of(gated.begin(), gated.end(), [](const GatedCase& one) {
-    return one.report.outcome() == Outcome::kFail;
-  });
+  const bool failed = std::ranges::any_of(
+      gated, [](const GatedCase& one) { return one.report.outcome() == Outcome::kFail; });
   if (failed && bytes <= reading.pattern_bytes) return {};
   return gated;
 }

@@ -220,7 +220,7 @@ int run_dataset_tests(int argc, char** argv, const std::map<std::string, CaseFun
       names = {a.glob};
     } else {
       names = file.case_names(a.glob);
-      std::sort(names.begin(), names.end(), natural_less);
+      std::ranges::sort(names, natural_less);
     }
     GateReport report;
     report.golden_file = a.file;

@@ -308,8 +308,8 @@ std::shared_ptr<const PlainObject> PlainObjects::read_object(std::uint64_t addre
       return nullptr;
     }
   }
-  std::sort(object.attributes.begin(), object.attributes.end(),
-            [](const auto& a, const auto& b) { return a.name < b.name; });
+  std::ranges::sort(object.attributes,
+                    [](const auto& a, const auto& b) { return a.name < b.name; });
   for (std::size_t i = 1; i < object.attributes.size(); ++i) {
     if (object.attributes[i - 1].name == object.attributes[i].name) return nullptr;
   }
@@ -438,8 +438,8 @@ bool PlainObjects::read_attribute(Cursor message, PlainObject& object) {
   bool is_null = false;
   if (!read_space(space, shape, is_null)) return false;
   PlainObject::NamedValue attribute{std::string(until_zero(name)), std::nullopt, {}};
-  const bool is_one = !is_null && std::all_of(shape.begin(), shape.end(),
-                                              [](std::int64_t extent) { return extent == 1; });
+  const bool is_one =
+      !is_null && std::ranges::all_of(shape, [](std::int64_t extent) { return extent == 1; });
   if (is_one && !read_value(type, message, attribute)) return false;
   attribute.stored.rank = static_cast<std::uint8_t>(shape.size());
   object.attributes.push_back(std::move(attribute));

@@ -36,9 +36,8 @@ bool is_member(const std::string& operand) { return operand.find('/') != std::st
 bool is_schema_attribute(std::string_view name) {
   constexpr std::string_view kOwn[] = {"dtype", "fault"};
   const auto known = known_attributes();
-  return std::find(std::begin(kOwn), std::end(kOwn), name) != std::end(kOwn) ||
-         std::any_of(known.begin(), known.end(),
-                     [&](const KnownAttribute& row) { return row.name == name; });
+  return std::ranges::find(kOwn, name) != std::end(kOwn) ||
+         std::ranges::any_of(known, [&](const KnownAttribute& row) { return row.name == name; });
 }
 
 }  // namespace
@@ -235,7 +234,7 @@ struct DatasetWriter::Impl {
   // Returns true if everything in a group of the source is left out here.
   bool nothing_is_left_of(h5::CopySource& source, const std::string& group) const {
     const std::vector<std::string> links = source.links_in(group);
-    return !links.empty() && std::all_of(links.begin(), links.end(), [&](const std::string& link) {
+    return !links.empty() && std::ranges::all_of(links, [&](const std::string& link) {
       return left_out.count(group + "/" + link) != 0;
     });
   }
@@ -546,10 +545,10 @@ void DatasetWriter::copy(const DatasetFile& from, const std::string& name) {
   impl_->check_new_case(name);
   std::unique_ptr<h5::CopySource> source = from.copy_source(name);
   const StoredCase info = from.info(name);
-  const bool has_list = std::any_of(info.inputs.begin(), info.inputs.end(),
-                                    [](const auto& input) { return is_member(input.first); });
+  const bool has_list =
+      std::ranges::any_of(info.inputs, [](const auto& input) { return is_member(input.first); });
   impl_->needs_schema_2 |= info.names_outputs() || !info.absent_inputs.empty() || has_list;
-  const bool has_any = std::any_of(info.outputs.begin(), info.outputs.end(), [](const auto& named) {
+  const bool has_any = std::ranges::any_of(info.outputs, [](const auto& named) {
     return named.second.golden || !named.second.recorded.empty();
   });
   if (info.names_outputs() || has_any) impl_->several[name] = info.names_outputs();
