@@ -52,7 +52,7 @@ std::vector<std::int64_t> whole_numbers(const Table& object, const char* key,
   };
   if (found == object.end() || !found->is_array() ||
       !std::all_of(found->begin(), found->end(), is_extent)) {
-    wrong(where, formatted("'{}' must be a list of whole numbers of at least 0", key));
+    wrong(where, "'{}' must be a list of whole numbers of at least 0", key);
   }
   return found->get<std::vector<std::int64_t>>();
 }

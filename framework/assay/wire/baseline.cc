@@ -34,7 +34,7 @@ Json entry_json(const BaselineEntry& e) {
 double value_of(const Json& json, const std::string& where) {
   const double value = json.is_number() ? json.get<double>() : special_number(json).value_or(-1);
   if (!(value >= 0)) {
-    wrong(where, formatted("a number of at least 0 is expected, not {}", json.dump()));
+    wrong(where, "a number of at least 0 is expected, not {}", json.dump());
   }
   return value;
 }
@@ -96,7 +96,7 @@ std::string baseline_json(const Baseline& baseline) {
 Baseline read_baseline(const std::string& path) {
   const Json json = parse_json(read_file(path), path, Controls::kAllowed);
   check_keys(json, {"schema", "baseline"}, path);
-  if (!json.contains("schema")) wrong(path, formatted("is no baseline; {} writes one", kWriter));
+  if (!json.contains("schema")) wrong(path, "is no baseline; {} writes one", kWriter);
   const std::string advice = formatted("delete it and run {}", kWriter);
   if (const std::string why = why_not_read(json["schema"], advice); !why.empty()) wrong(path, why);
   if (!json.contains("baseline") || !json["baseline"].is_array()) {

@@ -17,13 +17,13 @@ constexpr std::uintmax_t kMostBytes = std::uintmax_t{64} << 20;
 
 const Json& member(const Json& object, const char* key, const std::string& where) {
   if (!object.is_object()) wrong(where, "an object {...} is expected");
-  if (!object.contains(key)) wrong(where, formatted("'{}' is missing", key));
+  if (!object.contains(key)) wrong(where, "'{}' is missing", key);
   return object[key];
 }
 
 const Json& list(const Json& object, const char* key, const std::string& where) {
   const Json& value = member(object, key, where);
-  if (!value.is_array()) wrong(where, formatted("'{}' must be a list", key));
+  if (!value.is_array()) wrong(where, "'{}' must be a list", key);
   return value;
 }
 
@@ -111,7 +111,7 @@ fault::Direction direction(const Json& json, const std::string& where) {
   const std::string text = word(json, "direction", where);
   if (text == "0to1") return fault::Direction::kZeroToOne;
   if (text == "1to0") return fault::Direction::kOneToZero;
-  wrong(where, formatted("'direction' must be 0to1 or 1to0, not '{}'", text));
+  wrong(where, "'direction' must be 0to1 or 1to0, not '{}'", text);
 }
 
 int bit(const Json& json, const std::string& where) {
@@ -254,8 +254,8 @@ SavedCell cell_of(const Json& json, const std::string& source) {
     const campaign::GateResult& gate = cell.result.gates.back();
     cell.published.push_back(published(one, formatted("{}: gate '{}'", where, gate.gate)));
     if (!same_faults(cell.result.gates.front(), gate)) {
-      wrong(where, formatted("gate '{}' has other faults than gate '{}'", gate.gate,
-                             cell.result.gates.front().gate));
+      wrong(where, "gate '{}' has other faults than gate '{}'", gate.gate,
+            cell.result.gates.front().gate);
     }
   }
   hold(!cell.result.gates.empty(), where, "'gates' must not be empty");
@@ -428,7 +428,7 @@ campaign::SavedCampaign parse_campaign_results(const std::string& text, const st
   if (!json.is_object()) wrong(source, "it is no result of a campaign: it must be an object {...}");
   if (!json.contains("campaign")) wrong(source, what_it_is(json));
   const std::int64_t schema = count(json, "schema", source);
-  if (schema != 1) wrong(source, formatted("schema {} is not known; this is schema 1's", schema));
+  if (schema != 1) wrong(source, "schema {} is not known; this is schema 1's", schema);
   campaign::SavedCampaign saved;
   saved.source = source;
   saved.name = word(json, "campaign", source);
@@ -457,8 +457,8 @@ campaign::SavedCampaign read_campaign_results(const std::string& path) {
   }
   const std::uintmax_t size = fs::file_size(path, error);
   if (!error && size > kMostBytes) {
-    wrong(path, formatted("has {} bytes; a campaign's results of more than {} MiB are not read",
-                          grouped(static_cast<std::int64_t>(size)), kMostBytes >> 20));
+    wrong(path, "has {} bytes; a campaign's results of more than {} MiB are not read",
+          grouped(static_cast<std::int64_t>(size)), kMostBytes >> 20);
   }
   return parse_campaign_results(read_file(path), path);
 }

@@ -15,7 +15,7 @@ constexpr const char* kOutcomes[] = {"error", "fail", "not_comparable", "untrust
 
 std::size_t rank_of(const std::string& outcome, const std::string& where) {
   const auto* const at = std::ranges::find(kOutcomes, outcome);
-  if (at == std::end(kOutcomes)) wrong(where, formatted("the outcome '{}' is not known", outcome));
+  if (at == std::end(kOutcomes)) wrong(where, "the outcome '{}' is not known", outcome);
   return static_cast<std::size_t>(at - std::begin(kOutcomes));
 }
 
@@ -73,13 +73,12 @@ void require_one_run(const std::vector<Part>& parts) {
       const Json none, &a = first.head.contains(key) ? first.head[key] : none,
                        &b = part.head.contains(key) ? part.head[key] : none;
       if (a != b) {
-        wrong(part.name,
-              formatted("'{}' is {}, and {} in {}", key, b.dump(), a.dump(), first.name));
+        wrong(part.name, "'{}' is {}, and {} in {}", key, b.dump(), a.dump(), first.name);
       }
     }
     if (part.count != first.count) {
-      wrong(part.name, formatted("is shard {} of {}; {} is one of {}", part.index, part.count,
-                                 first.name, first.count));
+      wrong(part.name, "is shard {} of {}; {} is one of {}", part.index, part.count, first.name,
+            first.count);
     }
   }
   for (int index = 1; index <= first.count; ++index) {
@@ -90,8 +89,7 @@ void require_one_run(const std::vector<Part>& parts) {
     }
     const auto again = std::find_if(found + 1, parts.end(), is_it);
     if (again != parts.end()) {
-      wrong(again->name,
-            formatted("is shard {} of {}, and so is {}", index, first.count, found->name));
+      wrong(again->name, "is shard {} of {}, and so is {}", index, first.count, found->name);
     }
   }
 }

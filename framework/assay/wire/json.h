@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "assay/base/error.h"
+#include "assay/base/text.h"
 
 namespace assay::wire {
 
@@ -46,8 +47,13 @@ inline constexpr int kResultSchema = 2;
 // text of an older assay. Empty if the value is kResultSchema.
 std::string why_not_read(const Json& schema, const std::string& advice);
 
-// Throws Refusal: "own.json: standard 'x': float16: WHAT".
+// Throws Refusal: "own.json: standard 'x': float16: WHAT". The second form formats what is wrong.
 [[noreturn]] void wrong(const std::string& where, const std::string& what);
+template <typename First, typename... T>
+[[noreturn]] void wrong(const std::string& where, fmt::format_string<First, T...> text,
+                        First&& first, T&&... values) {
+  wrong(where, fmt::format(text, std::forward<First>(first), std::forward<T>(values)...));
+}
 
 // Calls `parse`. Puts the place before the message of a Refusal.
 template <typename Parse>

@@ -46,13 +46,13 @@ ModelEntry model_entry_of(const Json& json, const std::string& where) {
 }
 
 std::string word(const ModelEntry& e) {
-  if (!e.value.is_string()) wrong(e.where, formatted("a word is needed, not {}", e.value.dump()));
+  if (!e.value.is_string()) wrong(e.where, "a word is needed, not {}", e.value.dump());
   return e.value.get<std::string>();
 }
 std::string_view float_name(const ModelEntry& e) {
   const std::string name = word(e);
   const Format* const f = at_place(e.where, [&] { return &format_named(name); });
-  if (!f->is_float() || f->is_complex()) wrong(e.where, formatted("'{}' is no float format", name));
+  if (!f->is_float() || f->is_complex()) wrong(e.where, "'{}' is no float format", name);
   return f->name;
 }
 
@@ -88,14 +88,13 @@ void read_value(const ModelEntry& e, const RowKey& key, int& to) {
   const bool is_whole = is_int64(e.value);
   const std::int64_t value = is_whole ? e.value.get<std::int64_t>() : 0;
   if (!is_whole || value < key.low || value > key.high) {
-    wrong(e.where, formatted("a whole number from {} to {} is needed, not {}", key.low, key.high,
-                             e.value.dump()));
+    wrong(e.where, "a whole number from {} to {} is needed, not {}", key.low, key.high,
+          e.value.dump());
   }
   to = static_cast<int>(value);
 }
 void read_value(const ModelEntry& e, const RowKey&, bool& to) {
-  if (!e.value.is_boolean())
-    wrong(e.where, formatted("true or false is needed, not {}", e.value.dump()));
+  if (!e.value.is_boolean()) wrong(e.where, "true or false is needed, not {}", e.value.dump());
   to = e.value.get<bool>();
 }
 void read_value(const ModelEntry& e, const RowKey&, Rounding& to) {
@@ -212,12 +211,11 @@ void parse(const std::string& text, Stored& to) {
   if (!json.contains("schema") || json["schema"] != 1) wrong(source, "'schema' must be 1");
   to.name = text_of(json, "name", source);
   if (!is_name(to.name) || to.name.ends_with(".json")) {
-    wrong(source,
-          formatted("'name' is '{}'; letters, digits, '_', '-' and '.' are needed", to.name));
+    wrong(source, "'name' is '{}'; letters, digits, '_', '-' and '.' are needed", to.name);
   }
   const std::vector<std::string> taken = names_of(machines());
   if (std::ranges::find(taken, to.name) != taken.end()) {
-    wrong(source, formatted("the name '{}' is taken by a machine of assay's own", to.name));
+    wrong(source, "the name '{}' is taken by a machine of assay's own", to.name);
   }
   to.summary = text_of(json, "summary", source);
   if (to.summary.empty()) to.summary = "a machine of the user's own";
@@ -243,7 +241,7 @@ void parse(const std::string& text, Stored& to) {
     to.dots.push_back(read_row(row, source));
     for (std::size_t i = 0; i + 1 < to.dots.size(); ++i) {
       if (to.dots[i].input == to.dots.back().input) {
-        wrong(source, formatted("there are two rows of {}", to.dots[i].input));
+        wrong(source, "there are two rows of {}", to.dots[i].input);
       }
     }
   }
@@ -304,8 +302,7 @@ const Machine& read_machine(const std::string& path) {
     parse(text, all.machines.back());
     for (std::size_t i = 0; i + 1 < all.machines.size(); ++i) {
       if (all.machines[i].name != all.machines.back().name) continue;
-      wrong(path, formatted("the name '{}' is that of {}, too", all.machines[i].name,
-                            all.machines[i].path));
+      wrong(path, "the name '{}' is that of {}, too", all.machines[i].name, all.machines[i].path);
     }
   } catch (...) {
     all.machines.pop_back();

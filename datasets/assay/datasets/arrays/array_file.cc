@@ -192,9 +192,8 @@ std::string choose(const std::string& file, const std::vector<std::string>& name
   if (names.empty()) throw FileError(file, "", "holds no arrays");
   if (asked.empty()) {
     if (names.size() == 1) return names.front();
-    throw FileError(file, "",
-                    formatted("holds {} arrays ({}): name one, as in {}:/{}", names.size(),
-                              listed(names), file, names.front()));
+    throw FileError(file, "", "holds {} arrays ({}): name one, as in {}:/{}", names.size(),
+                    listed(names), file, names.front());
   }
   std::ptrdiff_t found = std::ranges::count(names, asked);
   if (found == 0 && asked.ends_with(".npy")) {

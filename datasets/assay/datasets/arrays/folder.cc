@@ -115,7 +115,7 @@ NewFolder::NewFolder(const std::string& folder) : folder_(folder) {
   if (error) throw FileError(folder, "", "cannot be made: " + error.message());
   hidden_ = in_folder(folder, ".assay-XXXXXX");
   if (mkdtemp(hidden_.data()) == nullptr) {
-    throw FileError(folder, "", formatted("cannot be written to: {}", std::strerror(errno)));
+    throw FileError(folder, "", "cannot be written to: {}", std::strerror(errno));
   }
 }
 

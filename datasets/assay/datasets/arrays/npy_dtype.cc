@@ -69,7 +69,7 @@ constexpr std::pair<std::string_view, std::string_view> kUnread[] = {
 NpyType npy_type(const std::string& path, const Literal& literal) {
   const std::string descr = literal_text(literal);
   const auto refuse = [&](std::string_view why) {
-    throw FileError(path, "", formatted("holds elements of type {}: {}", descr, why));
+    throw FileError(path, "", "holds elements of type {}: {}", descr, why);
   };
   if (literal.text() == nullptr || literal.text()->find_first_of(",(") != std::string::npos) {
     refuse("records or arrays; save each field as an array of its own, as in x['field']");

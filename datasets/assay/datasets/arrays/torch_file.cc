@@ -334,8 +334,7 @@ class TorchFile : public ArrayFile {
     const std::string order =
         text_of(*archive_.open(record->second), 64, path_, folder_ + "byteorder");
     if (order != "little" && order != "big") {
-      throw FileError(path_, folder_ + "byteorder",
-                      formatted("is '{}', neither little nor big", order));
+      throw FileError(path_, folder_ + "byteorder", "is '{}', neither little nor big", order);
     }
     return order == "big";
   }

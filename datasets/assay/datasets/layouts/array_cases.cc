@@ -29,9 +29,8 @@ std::int64_t elements_in(const ArrayRequest& array) {
   const Format& f = known_format(array);
   const auto width = static_cast<std::uintmax_t>(f.storage_bytes);
   if (bytes % width != 0) {
-    throw FileError(
-        array.path, "",
-        formatted("has {} bytes, which is no whole number of {} elements", bytes, f.name));
+    throw FileError(array.path, "", "has {} bytes, which is no whole number of {} elements", bytes,
+                    f.name);
   }
   return static_cast<std::int64_t>(bytes / width);
 }
@@ -319,9 +318,9 @@ ArrayCases::ArrayCases(std::string path, std::vector<CaseRecord> records,
     const auto [at, is_new] = records_.emplace(name, std::move(record));
     if (is_new) continue;
     order_.pop_back();
-    at->second.error = FileError(path_, source_name,
-                                 formatted("and '{}' would both be the case {}; rename one of them",
-                                           at->second.source_name(), name));
+    at->second.error =
+        FileError(path_, source_name, "and '{}' would both be the case {}; rename one of them",
+                  at->second.source_name(), name);
   }
 }
 
@@ -356,7 +355,7 @@ const CaseRecord& ArrayCases::record(const std::string& name) const {
 const OutputRecord& ArrayCases::result(const std::string& name, const std::string& output) const {
   const OutputRecord* const found = record(name).find_output(output);
   if (found == nullptr) {
-    throw FileError(path_, name, formatted("there is no output '{}'", output));
+    throw FileError(path_, name, "there is no output '{}'", output);
   }
   return *found;
 }
@@ -417,7 +416,7 @@ Tensor ArrayCases::read_output(const std::string& name, const std::string& produ
                                const std::string& output) const {
   const ArrayRequest* const array = find_array(name, producer, output);
   if (array == nullptr) {
-    throw FileError(path_, name, formatted("there is no output of '{}'", producer));
+    throw FileError(path_, name, "there is no output of '{}'", producer);
   }
   return read_array(*array);
 }

@@ -36,9 +36,8 @@ ArrayRequest array_of(const std::string& folder, const wire::MsprobeTensor& tens
                       const std::string& call) {
   const std::string list = in_folder(folder, "dump.json");
   if (tensor.data_name.find('/') != std::string::npos || tensor.data_name.empty()) {
-    throw FileError(
-        list, call + ": " + tensor.place,
-        formatted("its data_name '{}' is no file of dump_tensor_data", tensor.data_name));
+    throw FileError(list, call + ": " + tensor.place,
+                    "its data_name '{}' is no file of dump_tensor_data", tensor.data_name);
   }
   return {in_folder(in_folder(folder, "dump_tensor_data"), tensor.data_name), "", {}};
 }

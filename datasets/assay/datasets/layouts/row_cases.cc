@@ -339,9 +339,9 @@ std::int64_t rows_of(const std::string& path, const StoredCase& info) {
       first = what;
     } else if (*rows != tensor.shape.front()) {
       throw FileError(path, object,
-                      formatted("has {} rows, and {} has {}: the rows of all tensors of a case are "
-                                "its cases",
-                                tensor.shape.front(), first, *rows));
+                      "has {} rows, and {} has {}: the rows of all tensors of a case are "
+                      "its cases",
+                      tensor.shape.front(), first, *rows);
     }
   };
   for (const auto& [operand, tensor] : info.inputs) look("inputs/" + operand, tensor);
@@ -364,9 +364,8 @@ bool rows_are_cases(const std::string& path, const std::map<std::string, Attribu
   if (said == attributes.end()) return false;
   const auto* number = std::get_if<std::int64_t>(&said->second);
   if (number == nullptr || (*number != 0 && *number != 1)) {
-    throw FileError(path, "/",
-                    formatted("its attribute '{}' is {}; it must be 0 or 1", kRowsAreCases,
-                              attribute_text(said->second)));
+    throw FileError(path, "/", "its attribute '{}' is {}; it must be 0 or 1", kRowsAreCases,
+                    attribute_text(said->second));
   }
   return *number == 1;
 }

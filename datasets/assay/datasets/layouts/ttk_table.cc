@@ -251,7 +251,7 @@ TtkTable read_ttk_table(const std::string& path) {
   TtkTable table{.csv = read_csv(path), .cases = {}};
   for (const char* needed : {"testcase_name", "op_name"}) {
     if (table.csv.column(needed) < 0) {
-      throw FileError(path, "line 1", formatted("has no column {}", needed));
+      throw FileError(path, "line 1", "has no column {}", needed);
     }
   }
   std::set<std::string> names;

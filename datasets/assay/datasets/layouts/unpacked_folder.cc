@@ -77,7 +77,7 @@ CaseRecord record_of(const std::string& folder, const wire::ManifestCase& listed
       }
       if (!stays_inside(array.file)) {
         throw FileError(in_folder(folder, wire::kManifestName), where,
-                        formatted("the file {} is not in the folder", array.file));
+                        "the file {} is not in the folder", array.file);
       }
       const ArrayRequest request{in_folder(folder, array.file), array.dtype, array.shape};
       if (parsed.kind == "inputs") {
@@ -98,7 +98,7 @@ CaseRecord record_of(const std::string& folder, const wire::ManifestCase& listed
     for (const auto& [name, machine] : listed.machines) {
       if (!name.starts_with("outputs/") || listed.arrays.count(name) == 0) {
         throw FileError(in_folder(folder, wire::kManifestName), "case " + listed.name,
-                        formatted("the machine of {}: the case has no such output", name));
+                        "the machine of {}: the case has no such output", name);
       }
       const ArrayName parsed = parse_name(name, several);
       record.outputs[parsed.output].recorded[parsed.producer].machine = machine;
@@ -412,9 +412,9 @@ std::vector<std::string> write_ttk(const CaseSource& from, const std::vector<std
     TtkWriter writer(c, folder);
     if (!testcases.insert(writer.testcase()).second) {
       throw FileError(from.path(), case_path(name),
-                      formatted("is the second case that TTK would know as '{}' (x_name): unpack "
-                                "them apart, by --case",
-                                writer.testcase()));
+                      "is the second case that TTK would know as '{}' (x_name): unpack "
+                      "them apart, by --case",
+                      writer.testcase());
     }
     table += csv_line(writer.write(lost));
   }

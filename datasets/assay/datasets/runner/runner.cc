@@ -215,7 +215,7 @@ int run_dataset_tests(int argc, char** argv, const std::map<std::string, CaseFun
     if (!a.glob.empty() && is_case_name(a.glob)) {
       // If the glob is the name of a case, the other cases are not looked up.
       if (!file.has_case(a.glob)) {
-        throw NoCaseError(a.file, "", formatted("has no case '{}'", a.glob));
+        throw NoCaseError(a.file, "", "has no case '{}'", a.glob);
       }
       names = {a.glob};
     } else {
