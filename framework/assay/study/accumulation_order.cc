@@ -162,9 +162,8 @@ class Trees {
 
   void finish() {
     result_.tables.push_back(std::move(table_));
-    result_.findings.push_back(
-        {agree_ == count_,
-         formatted("{} of {} trees are those of the rows of the tables", agree_, count_)});
+    result_.found(agree_ == count_, "{} of {} trees are those of the rows of the tables", agree_,
+                  count_);
   }
 
  private:

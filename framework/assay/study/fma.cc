@@ -79,14 +79,12 @@ void errors(const StudyOptions& options, StudyResult& result) {
     worst_two = std::max(worst_two, two_most);
   }
   result.tables.push_back(std::move(table));
-  result.findings.push_back(
-      {worst_one <= 0.5 + 1e-6,
-       formatted("one rounding is never more than half an ulp off (largest {})",
-                 short_number(worst_one))});
-  result.findings.push_back(
-      {worst_two > 1e4, formatted("two roundings lose all digits where the sum cancels (largest {} "
-                                  "ulps)",
-                                  short_number(worst_two))});
+  result.found(worst_one <= 0.5 + 1e-6,
+               "one rounding is never more than half an ulp off (largest {})", worst_one);
+  result.found(worst_two > 1e4,
+               "two roundings lose all digits where the sum cancels (largest {} "
+               "ulps)",
+               worst_two);
   result.charts.push_back({.name = "errors",
                            .title = "Error of a x + b, b normal",
                            .x_label = "ulps of the exact value (the last bar: and more)",
@@ -132,14 +130,12 @@ void indices(StudyResult& result) {
     }
   }
   result.tables.push_back(std::move(table));
-  result.findings.push_back(
-      {jump == 2000, formatted("0.999998 in place of 1 is 2e-6 off, and {} off behind an index",
-                               number_text(jump))});
-  result.findings.push_back(
-      {flips > 1000 && largest == 2000,
-       formatted(
-           "{} of {} inputs a x + b flip int(y) by their second rounding, {} off behind the index",
-           flips, tried, number_text(largest))});
+  result.found(jump == 2000, "0.999998 in place of 1 is 2e-6 off, and {} off behind an index",
+               number_text(jump));
+  result.found(
+      flips > 1000 && largest == 2000,
+      "{} of {} inputs a x + b flip int(y) by their second rounding, {} off behind the index",
+      flips, tried, number_text(largest));
 }
 
 // Returns a deform_roi_pool of an image of side x side pixels. A box is image, x1, y1, x2, y2.
@@ -242,16 +238,13 @@ void edges(const StudyOptions& options, StudyResult& result) {
     most = largest_difference(pool_of(at_edge, pixels, kSide, 1), options);
   }
   const double in_a_million = 1e6 * static_cast<double>(flips) / static_cast<double>(coordinates);
-  result.findings.push_back(
-      {in_a_million > 20 && in_a_million < 400,
-       formatted("of all rois of whole numbers {} in a million coordinates flip",
-                 short_number(in_a_million))});
-  result.findings.push_back(
-      {most >= 300,
-       formatted(
-           "bilinear samples hide a flip, but at the image's end, where they become 0: of an image "
-           "of 1000s {} rois then differ by up to {}",
-           at_edge.size() / 5, short_number(most))});
+  result.found(in_a_million > 20 && in_a_million < 400,
+               "of all rois of whole numbers {} in a million coordinates flip", in_a_million);
+  result.found(
+      most >= 300,
+      "bilinear samples hide a flip, but at the image's end, where they become 0: of an image "
+      "of 1000s {} rois then differ by up to {}",
+      at_edge.size() / 5, most);
 }
 
 // The coordinates and the results of 20 000 boxes of each kind, with one rounding and with two
@@ -296,14 +289,12 @@ void pooling(const StudyOptions& options, StudyResult& result) {
     if (kind.on_grid && !kind.with_offset) grid_flips = flipped;
   }
   result.tables.push_back(std::move(table));
-  result.findings.push_back({lowest > 0.02 && highest < 0.12,
-                             formatted("{} to {} percent of deform_roi_pool's coordinates differ",
-                                       short_number(100 * lowest), short_number(100 * highest))});
-  result.findings.push_back(
-      {grid_flips > 50 && grid_flips < 250 && random_flips < 5,
-       formatted(
-           "integer parts flip for integer rois ({} in a million), hardly for random ones ({})",
-           short_number(grid_flips), short_number(random_flips))});
+  result.found(lowest > 0.02 && highest < 0.12,
+               "{} to {} percent of deform_roi_pool's coordinates differ", 100 * lowest,
+               100 * highest);
+  result.found(grid_flips > 50 && grid_flips < 250 && random_flips < 5,
+               "integer parts flip for integer rois ({} in a million), hardly for random ones ({})",
+               grid_flips, random_flips);
 }
 
 }  // namespace

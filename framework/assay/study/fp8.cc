@@ -201,18 +201,13 @@ void step_by_step(const StudyOptions& options, std::int64_t repeats, StudyResult
   result.tables.push_back(std::move(table));
   result.charts.push_back(std::move(chart));
   const double scaled = snr[6];
-  result.findings.push_back(
-      {snr[0] > -1 && snr[0] < 1,
-       formatted("(a) without a scale the SNR is {} dB", short_number(snr[0]))});
-  result.findings.push_back(
-      {scaled > 1 && scaled < 10 && scaled > snr[0] + 1,
-       formatted("(a) a scale of 64 raises it to {} dB", short_number(scaled))});
-  result.findings.push_back({snr[7] > scaled && snr[8] > snr[7],
-                             formatted("(a) chunks raise it further: {} dB (512), {} dB (128)",
-                                       short_number(snr[7]), short_number(snr[8]))});
-  result.findings.push_back({snr[9] > snr[8] && snr[10] > snr[9],
-                             formatted("(a) block scales most: {} dB (512), {} dB (128)",
-                                       short_number(snr[9]), short_number(snr[10]))});
+  result.found(snr[0] > -1 && snr[0] < 1, "(a) without a scale the SNR is {} dB", snr[0]);
+  result.found(scaled > 1 && scaled < 10 && scaled > snr[0] + 1,
+               "(a) a scale of 64 raises it to {} dB", scaled);
+  result.found(snr[7] > scaled && snr[8] > snr[7],
+               "(a) chunks raise it further: {} dB (512), {} dB (128)", snr[7], snr[8]);
+  result.found(snr[9] > snr[8] && snr[10] > snr[9],
+               "(a) block scales most: {} dB (512), {} dB (128)", snr[9], snr[10]);
 }
 
 // Model (a) with vectors that are more and more correlated, short and long ones.
@@ -247,10 +242,8 @@ void correlated(const StudyOptions& options, std::int64_t repeats, StudyResult& 
         std::vector<StudyCell> row = {methods[m].text, lengths[l], rho, repeats, rms};
         append_snr(row, r);
         table.add(row);
-        error.x.push_back(rho);
-        error.y.push_back(rms);
-        decibels.x.push_back(rho);
-        decibels.y.push_back(r.db());
+        error.add(rho, rms);
+        decibels.add(rho, r.db());
         if (rho == rhos[0]) first[m][l] = r;
         last[m][l] = r;
       }
@@ -265,45 +258,37 @@ void correlated(const StudyOptions& options, std::int64_t repeats, StudyResult& 
   const auto growth = [&](std::size_t m, std::size_t l) {
     return last[m][l].error(n) / first[m][l].error(n);
   };
-  result.findings.push_back(
-      {growth(0, 0) > 1 && growth(0, 1) > growth(0, 0),
-       formatted(
-           "(a) from rho 0 to 0.99 the error of scale 64 grows {} times at K = {}, {} times at "
-           "K = {}",
-           short_number(growth(0, 0)), lengths[0], short_number(growth(0, 1)), lengths[1])});
+  result.found(growth(0, 0) > 1 && growth(0, 1) > growth(0, 0),
+               "(a) from rho 0 to 0.99 the error of scale 64 grows {} times at K = {}, {} times at "
+               "K = {}",
+               growth(0, 0), lengths[0], growth(0, 1), lengths[1]);
   const auto width = [](const Ratio& r) { return r.at(0.9) - r.at(0.1); };
   bool narrower = true, better_worst = true;
   for (std::size_t m = 0; m < 3; ++m) {
     narrower = narrower && width(last[m][1]) < width(first[m][1]);
     better_worst = better_worst && last[m][1].at(0) > first[m][1].at(0);
   }
-  result.findings.push_back(
-      {narrower && better_worst,
-       formatted(
-           "(a) the SNR's distribution narrows ({} to {} dB between its tenths, one sum; {} to {} "
-           "dB, block scale) and its worst case improves ({} to {} dB, {} to {} dB)",
-           short_number(width(first[0][1])), short_number(width(last[0][1])),
-           short_number(width(first[2][1])), short_number(width(last[2][1])),
-           short_number(first[0][1].at(0)), short_number(last[0][1].at(0)),
-           short_number(first[2][1].at(0)), short_number(last[2][1].at(0)))});
+  result.found(
+      narrower && better_worst,
+      "(a) the SNR's distribution narrows ({} to {} dB between its tenths, one sum; {} to {} "
+      "dB, block scale) and its worst case improves ({} to {} dB, {} to {} dB)",
+      width(first[0][1]), width(last[0][1]), width(first[2][1]), width(last[2][1]),
+      first[0][1].at(0), last[0][1].at(0), first[2][1].at(0), last[2][1].at(0));
   const bool lower_best =
       last[0][1].at(1) < first[0][1].at(1) && last[1][1].at(1) < first[1][1].at(1);
-  result.findings.push_back(
-      {lower_best,
-       formatted(
-           "(a) its best case falls ({} to {} dB with one sum, {} to {} dB with chunks; with block "
-           "scales, whose errors stay small, {} to {} dB)",
-           short_number(first[0][1].at(1)), short_number(last[0][1].at(1)),
-           short_number(first[1][1].at(1)), short_number(last[1][1].at(1)),
-           short_number(first[2][1].at(1)), short_number(last[2][1].at(1)))});
+  result.found(
+      lower_best,
+      "(a) its best case falls ({} to {} dB with one sum, {} to {} dB with chunks; with block "
+      "scales, whose errors stay small, {} to {} dB)",
+      first[0][1].at(1), last[0][1].at(1), first[1][1].at(1), last[1][1].at(1), first[2][1].at(1),
+      last[2][1].at(1));
   // Returns the gain of a method over one sum in dB, at rho = 0.99 and K = 4096.
   const auto gain = [&](std::size_t m) { return last[m][1].db() - last[0][1].db(); };
-  result.findings.push_back(
-      {gain(1) > 5 && gain(2) > gain(1) + 10,
-       formatted(
-           "(a) correlated vectors gain most from promotion and block scales: {} and {} dB over "
-           "one sum",
-           short_number(gain(1)), short_number(gain(2)))});
+  result.found(
+      gain(1) > 5 && gain(2) > gain(1) + 10,
+      "(a) correlated vectors gain most from promotion and block scales: {} and {} dB over "
+      "one sum",
+      gain(1), gain(2));
 }
 
 // The values times `scale`, rounded to float8_e4m3fn (to nearest, ties to even).
@@ -346,9 +331,7 @@ void tensor_core(const StudyOptions& options, std::int64_t repeats, StudyResult&
   }
   result.tables.push_back(std::move(table));
   result.charts.push_back(std::move(chart));
-  result.findings.push_back(
-      {plain > 20 && plain < 25,
-       formatted("(b) without a scale the SNR is {} dB", short_number(plain))});
+  result.found(plain > 20 && plain < 25, "(b) without a scale the SNR is {} dB", plain);
 
   StudyTable biased{
       .name = "promotion",
@@ -384,8 +367,7 @@ void tensor_core(const StudyOptions& options, std::int64_t repeats, StudyResult&
     double means[2] = {0, 0};
     for (int i = 0; i < 2; ++i) {
       for (const double e : errors[i]) means[i] += e / static_cast<double>(repeats);
-      lines.series[static_cast<std::size_t>(i)].x.push_back(static_cast<double>(length));
-      lines.series[static_cast<std::size_t>(i)].y.push_back(means[i]);
+      lines.series[static_cast<std::size_t>(i)].add(static_cast<double>(length), means[i]);
     }
     biased.add({length, repeats, means[0], means[1]});
     without = means[0];
@@ -393,11 +375,10 @@ void tensor_core(const StudyOptions& options, std::int64_t repeats, StudyResult&
   }
   result.tables.push_back(std::move(biased));
   result.charts.push_back(std::move(lines));
-  result.findings.push_back(
-      {without > 0.05 && without < 0.085 && with > 0.0002 && with < 0.001,
-       formatted("(b) long biased sums need promotion: uniform(0, 1), K = 4096, is {} percent off "
-                 "without, {} with one every 128",
-                 short_number(100 * without), short_number(100 * with))});
+  result.found(without > 0.05 && without < 0.085 && with > 0.0002 && with < 0.001,
+               "(b) long biased sums need promotion: uniform(0, 1), K = 4096, is {} percent off "
+               "without, {} with one every 128",
+               100 * without, 100 * with);
 }
 
 }  // namespace
