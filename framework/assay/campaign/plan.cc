@@ -42,11 +42,7 @@ const DistributionSpec& Cell::distribution_of(const std::string& input) const {
   return named == distributions.end() ? distribution : named->second;
 }
 
-std::string Cell::sizes_text() const {
-  std::string text;
-  for (const std::int64_t size : shape) text += formatted("{}{}", text.empty() ? "" : "x", size);
-  return text;
-}
+std::string Cell::sizes_text() const { return formatted("{}", fmt::join(shape, "x")); }
 
 std::string Cell::inputs_text() const {
   std::string text = distribution.text();

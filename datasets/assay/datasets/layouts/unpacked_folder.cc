@@ -200,26 +200,10 @@ void write_unpacked(const OpenedCases& from, const std::vector<std::string>& cas
 
 namespace {
 
-std::string shapes_text(const std::vector<std::optional<Shape>>& shapes) {
-  Literal::List list;
-  for (const auto& shape : shapes) {
-    if (!shape) {
-      list.push_back({});
-      continue;
-    }
-    Literal::List extents;
-    for (const std::int64_t extent : *shape) extents.push_back({extent});
-    list.push_back({std::move(extents)});
-  }
-  return literal_text({std::move(list)});
-}
-
-std::string words_text(const std::vector<std::string>& words) {
-  Literal::List list;
-  for (const std::string& word : words) {
-    list.push_back(word.empty() ? Literal{} : Literal{word});
-  }
-  return literal_text({std::move(list)});
+Literal shape_literal(const Shape& shape) {
+  Literal::List extents;
+  for (const std::int64_t extent : shape) extents.push_back({extent});
+  return {std::move(extents)};
 }
 
 // Writes only the bytes, and no file beside them.
@@ -228,10 +212,7 @@ void write_raw(const std::string& path, const Tensor& tensor) {
 }
 
 std::string shape_token(const Shape& shape) {
-  std::string token;
-  for (const std::int64_t extent : shape)
-    token += formatted("{}{}", token.empty() ? "" : "x", extent);
-  return token.empty() ? "scalar" : token;
+  return shape.empty() ? "scalar" : formatted("{}", fmt::join(shape, "x"));
 }
 
 constexpr const char* kTable = "cases.csv";
@@ -267,8 +248,8 @@ class TtkWriter {
       const Tensor& tensor = at->second;
       const std::string dtype = ttk_dtype_of(tensor.format());
       write_raw(stem + dtype + ".bin", tensor);
-      input_shapes_.emplace_back(tensor.shape());
-      input_dtypes_.push_back(dtype);
+      input_shapes_.push_back(shape_literal(tensor.shape()));
+      input_dtypes_.push_back({dtype});
     }
     if (case_.outputs.empty()) write_output(manual, {}, lost);
     for (const auto& [output, of] : case_.outputs) write_output(manual, of, lost);
@@ -297,14 +278,12 @@ class TtkWriter {
   void write_output(const std::string& manual, const CaseOutput& output,
                     std::set<std::string>& lost) {
     const auto index = output_shapes_.size();
-    std::optional<Shape> shape;
-    std::string dtype;
+    const Tensor* shown = nullptr;  // the array that the row describes
     if (output.golden) {
-      dtype = ttk_dtype_of(output.golden->format());
-      shape = output.golden->shape();
-      write_raw(
-          formatted("{}/golden_{}_{}__shape_{}.bin", manual, index, dtype, shape_token(*shape)),
-          *output.golden);
+      shown = &*output.golden;
+      write_raw(formatted("{}/golden_{}_{}__shape_{}.bin", manual, index,
+                          ttk_dtype_of(shown->format()), shape_token(shown->shape())),
+                *shown);
     } else {
       write_file(formatted("{}/golden_{}_none.bin", manual, index), "");
     }
@@ -314,11 +293,10 @@ class TtkWriter {
       if (tensor.empty()) continue;
       const std::string dump = made("dump_" + producer);
       write_raw(formatted("{}/{}_output_{}.bin", dump, ttk_dump_name(testcase_), index), tensor);
-      dtype = ttk_dtype_of(tensor.format());
-      shape = tensor.shape();
+      shown = &tensor;
     }
-    output_shapes_.push_back(shape);
-    output_dtypes_.push_back(dtype);
+    output_shapes_.push_back(shown == nullptr ? Literal{} : shape_literal(shown->shape()));
+    output_dtypes_.push_back(shown == nullptr ? Literal{} : Literal{ttk_dtype_of(shown->format())});
     add_bound(output.attributes, lost);
   }
 
@@ -381,10 +359,10 @@ class TtkWriter {
         std::ranges::any_of(tolerances_, [](const Literal& pair) { return !pair.is_none(); });
     return {testcase_,
             op_,
-            shapes_text(input_shapes_),
-            words_text(input_dtypes_),
-            shapes_text(output_shapes_),
-            words_text(output_dtypes_),
+            literal_text({input_shapes_}),
+            literal_text({input_dtypes_}),
+            literal_text({output_shapes_}),
+            literal_text({output_dtypes_}),
             literal_text({std::move(attributes)}),
             bound ? literal_text({tolerances_}) : "",
             bound ? literal_text({atols_}) : ""};
@@ -393,9 +371,8 @@ class TtkWriter {
   const Case& case_;
   const NewFolder& folder_;
   std::string testcase_, op_;
-  std::vector<std::optional<Shape>> input_shapes_, output_shapes_;
-  std::vector<std::string> input_dtypes_, output_dtypes_;
-  Literal::List tolerances_, atols_;  // by output
+  Literal::List input_shapes_, input_dtypes_;
+  Literal::List output_shapes_, output_dtypes_, tolerances_, atols_;  // by output
 };
 
 }  // namespace
