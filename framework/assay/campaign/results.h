@@ -30,7 +30,7 @@ RateBounds upper_bounds(const MeasuredRate& rate);
 // Returns upper bounds if nothing was detected, and lower bounds otherwise.
 RateBounds bounds_of(const MeasuredRate& rate);
 
-// What one detector detected of some faults.
+// The detections of one detector among some faults.
 struct SeenFaults {
   FaultCounts faults;
   DetectionCounts detections;
