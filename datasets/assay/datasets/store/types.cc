@@ -105,7 +105,7 @@ std::string member_names(hid_t t) {
   return joined(names) + (members > kMost ? ", ..." : "");
 }
 
-// How a type that is not one of numbers is called, and how to make an array of numbers from it.
+// The name of a type that is not one of numbers, and a way to make an array of numbers from it.
 struct OtherType {
   H5T_class_t kind;
   std::string_view words, way_out;
