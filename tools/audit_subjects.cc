@@ -73,7 +73,7 @@ audit::Subject subject_of(Case c, const RightOutputs& from,
     subject.producer = from.machine->name;
   } else if (from.recorded != nullptr) {
     const auto place = from.recorded->has_case(c.name)
-                           ? from.recorded->output_place(c.name, from.producer, output)
+                           ? from.recorded->result_place(c.name, from.producer, output)
                            : std::nullopt;
     if (const Tensor* known = c.output().recorded_by(from.producer)) {
       subject.clean = *known;

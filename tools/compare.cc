@@ -187,8 +187,7 @@ std::vector<Verdict> judge_pair(const Pair& pair, const GateRequest& request,
     }
     return verdicts;
   } catch (const std::bad_alloc&) {
-    throw FileError(actual, "",
-                    formatted("and {}: comparing them needs more memory than there is", expected));
+    throw FileError(actual, "", "and {}: comparing them needs more memory than there is", expected);
   }
 }
 
@@ -311,10 +310,10 @@ int compare_several(const CompareOptions& o, const std::vector<std::string>& act
   if (seen.empty()) {
     throw NoCaseError(
         o.actual.path, "",
-        formatted("and {} have no array of the same name: {}; {}. Name two, as in {}:/{} {}:/{}",
-                  o.expected.path, alone_text(actual_alone, "the one"),
-                  alone_text(expected_alone, "the other"), o.actual.path, actual_alone.front(),
-                  o.expected.path, expected_alone.front()));
+        "and {} have no array of the same name: {}; {}. Name two, as in {}:/{} {}:/{}",
+        o.expected.path, alone_text(actual_alone, "the one"),
+        alone_text(expected_alone, "the other"), o.actual.path, actual_alone.front(),
+        o.expected.path, expected_alone.front());
   }
   refuse_unused(o, seen);
   const auto add_alone = [&](const std::vector<std::string>& names, const std::string& file) {

@@ -193,9 +193,9 @@ class Gate {
   static std::int64_t bytes_of(const CaseSource& golden, const CaseSource* recorded,
                                const std::string& name, const std::string& producer, bool inputs) {
     try {
-      std::int64_t bytes = golden.golden_bytes(name);
+      std::int64_t bytes = golden.result_bytes(name, "");
       if (recorded != nullptr && recorded->has_case(name)) {
-        bytes += recorded->output_bytes(name, producer);
+        bytes += recorded->result_bytes(name, producer);
       }
       if (!inputs) return bytes;
       for (const auto& [operand, info] : golden.info(name).inputs) {

@@ -177,9 +177,8 @@ void choose_cases(const GateFileOptions& o, int threads,
     if (matched.count(glob) != 0 || is_known(glob)) continue;
     // This call throws an error that suggests similar names.
     if (alone) (void)sources.opened(found.files.front().golden).cases->case_names(glob);
-    throw NoCaseError(joined(o.golden), "",
-                      formatted("no case matches '{}'; the {} files have {} cases", glob,
-                                found.files.size(), all));
+    throw NoCaseError(joined(o.golden), "", "no case matches '{}'; the {} files have {} cases",
+                      glob, found.files.size(), all);
   }
   for (const std::string& glob : o.filter.excluded) {
     if (matched.count(glob) == 0) {
@@ -188,8 +187,7 @@ void choose_cases(const GateFileOptions& o, int threads,
   }
   const bool none_known = std::none_of(o.filter.chosen.begin(), o.filter.chosen.end(), is_known);
   if (found.cases == 0 && all > 0 && none_known) {
-    throw NoCaseError(joined(o.golden), "",
-                      formatted("--exclude leaves none of its {} cases", all));
+    throw NoCaseError(joined(o.golden), "", "--exclude leaves none of its {} cases", all);
   }
 }
 

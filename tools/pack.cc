@@ -82,7 +82,7 @@ int run_pack(const PackOptions& o, const Context& context) {
     for (const std::string& name : from.case_names(o.glob)) {
       const auto [before, is_new] = whence.emplace(name, from.path());
       if (!is_new) {
-        throw FileError(from.path(), name, formatted("is a case of {}, too", before->second));
+        throw FileError(from.path(), name, "is a case of {}, too", before->second);
       }
       try {
         if (file != nullptr) {

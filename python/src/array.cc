@@ -48,8 +48,7 @@ const Format* native_format(char kind, py::ssize_t bytes) {
 
 // Returns true if numpy has the format as a dtype of its own.
 bool is_native(const Format& f) {
-  return std::any_of(native_rows().begin(), native_rows().end(),
-                     [&](const NativeRow& row) { return row.format == &f; });
+  return std::ranges::any_of(native_rows(), [&](const NativeRow& row) { return row.format == &f; });
 }
 
 std::string no_format(const std::string& held) {
@@ -158,7 +157,7 @@ Array of_numpy(py::array array, const std::optional<std::string>& dtype) {
   Strides strides(array.strides(), array.strides() + array.ndim());
   const auto unfit = [&](std::int64_t stride) { return stride % bytes != 0; };
   if (reinterpret_cast<std::uintptr_t>(array.data()) % alignment != 0 ||
-      std::any_of(strides.begin(), strides.end(), unfit)) {
+      std::ranges::any_of(strides, unfit)) {
     array = array.attr("copy")();
     strides.assign(array.strides(), array.strides() + array.ndim());
   }
@@ -309,7 +308,7 @@ py::object torch_of(const Array& array) {
   // PyTorch does not accept negative strides.
   Array plain = array;
   const auto negative = [](std::int64_t stride) { return stride < 0; };
-  if (std::any_of(array.view.strides.begin(), array.view.strides.end(), negative)) {
+  if (std::ranges::any_of(array.view.strides, negative)) {
     plain = own(copy_of(array.view));
   }
   if (bits_alone) return from_numpy(numpy_of(plain));

@@ -15,6 +15,7 @@
 namespace assay::python {
 
 namespace py = pybind11;
+using namespace py::literals;  // "name"_a
 
 // assay.Tensor: bit patterns with the name of their format, in any kind of memory.
 struct Array {

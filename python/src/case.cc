@@ -1,7 +1,6 @@
 #include "case.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "assay/base/text.h"
 
@@ -193,20 +192,16 @@ py::object case_object(BasicCase<Array>& c, const std::string& file, const Conve
     parts["compared"] = !of.golden.is_absent();
     outputs[py::cast(name)] = module_of_cases().attr("Output")(**parts);
   }
-  fields["name"] = c.name;
-  fields["op"] = c.op;
-  fields["inputs"] = inputs;
-  fields["attributes"] = python_attributes(c.attributes);
-  fields["outputs"] = outputs;
-  fields["file"] = file;
-  return module_of_cases().attr("Case")(**fields);
+  return module_of_cases().attr("Case")("name"_a = c.name, "op"_a = c.op, "inputs"_a = inputs,
+                                        "attributes"_a = python_attributes(c.attributes),
+                                        "outputs"_a = outputs, "file"_a = file, **fields);
 }
 
 }  // namespace
 
 TensorView MadeCase::resolve(const TensorView& view) const {
-  const auto found = std::find_if(copies.begin(), copies.end(),
-                                  [&](const auto& pair) { return same_view(pair.first, view); });
+  const auto found =
+      std::ranges::find_if(copies, [&](const auto& pair) { return same_view(pair.first, view); });
   return found == copies.end() ? view : found->second;
 }
 

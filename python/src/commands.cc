@@ -86,7 +86,7 @@ CampaignReport campaign(const py::object& plan, const py::object& progress,
 void add_options(std::vector<std::string>& words, const py::dict& options) {
   for (const auto& [key, value] : options) {
     std::string name = key.cast<std::string>();
-    std::replace(name.begin(), name.end(), '_', '-');
+    std::ranges::replace(name, '_', '-');
     const auto add = [&](const py::handle& one) {
       if (one.is_none() || one.ptr() == Py_False) return;
       words.push_back("--" + name);

@@ -1,5 +1,4 @@
 // Golden files, and other sources of cases.
-#include <filesystem>
 #include <mutex>
 
 #include "assay/base/float_environment.h"

@@ -43,24 +43,12 @@ py::object function_of(const Finding& f) {
   return py::object(all["cases"][py::int_(0)])["function"];
 }
 
-py::dict nearest_of(const Finding& f) {
-  py::dict d;
-  d["agree"] = f.agree;
-  d["of"] = f.of;
-  d["largest_ulps"] = f.largest_ulps;
-  return d;
-}
-
 py::dict evidence_of(const Finding& f) {
   py::dict all;
   for (const identify::Evidence& e : f.evidence) {
-    py::dict d;
-    d["value"] = e.value;
-    d["other_value"] = e.rival.empty() ? py::object(py::none()) : py::object(py::cast(e.rival));
-    d["differ"] = e.differ;
-    d["of"] = e.of;
-    d["same"] = e.same;
-    all[py::cast(e.parameter)] = d;
+    const py::object other = e.rival.empty() ? py::object(py::none()) : py::cast(e.rival);
+    all[py::cast(e.parameter)] = py::dict("value"_a = e.value, "other_value"_a = other,
+                                          "differ"_a = e.differ, "of"_a = e.of, "same"_a = e.same);
   }
   return all;
 }
@@ -96,20 +84,6 @@ IdentificationReport of_file(const std::string& path, const py::dict& options) {
   const Unlocked unlocked;
   tools::call(words, listener);
   return report;
-}
-
-// Removes an option from `keywords` and returns it.
-template <typename T>
-T taken(py::dict& keywords, const char* name, T fallback) {
-  if (!keywords.contains(name)) return fallback;
-  const py::object value = keywords[name];
-  PyDict_DelItemString(keywords.ptr(), name);
-  if (value.is_none()) return fallback;
-  try {
-    return value.cast<T>();
-  } catch (const py::cast_error&) {
-    throw py::type_error(formatted("{} cannot be {}", name, repr_of(value)));
-  }
 }
 
 bool is_case(const py::handle& object) {
@@ -153,8 +127,8 @@ IdentificationReport identify_any(const py::object& what, const py::object& outp
     return of_file(path_of(what), given);
   }
   py::dict keywords = py::reinterpret_borrow<py::dict>(given);
-  const identify::Options options{.threads = taken(keywords, "threads", 0),
-                                  .evidence = taken(keywords, "evidence", true)};
+  const identify::Options options{.threads = taken_as<int>(keywords, "threads").value_or(0),
+                                  .evidence = taken_as<bool>(keywords, "evidence").value_or(true)};
   std::vector<Case> cases;
   std::string producer;
   if (in_memory) {
@@ -163,7 +137,7 @@ IdentificationReport identify_any(const py::object& what, const py::object& outp
       throw py::type_error(formatted("identify(op, output, ...) takes an operator's name, not a {}",
                                      type_name(what)));
     }
-    const py::object dtype = taken(keywords, "dtype", py::object(py::none()));
+    const py::object dtype = taken(keywords, "dtype");
     const Array array = named_array("output", output, dtype_word(dtype));
     Case c = operator_case(what.cast<std::string>(), py::reinterpret_borrow<py::kwargs>(keywords));
     if (c.attributes.count("output_dtype") == 0) {
@@ -172,11 +146,8 @@ IdentificationReport identify_any(const py::object& what, const py::object& outp
     c.output().recorded[producer].tensor = copy_of(array.view);
     cases.push_back(std::move(c));
   } else {
-    producer = taken(keywords, "recorded", std::string());
-    for (const auto& [name, value] : keywords) {
-      throw py::type_error(formatted("identify() of cases got an unexpected keyword argument '{}'",
-                                     name.cast<std::string>()));
-    }
+    producer = taken_as<std::string>(keywords, "recorded").value_or("");
+    refuse_rest(keywords, "identify() of cases");
     for (const py::object& object : objects) cases.push_back(case_of(object).test_case);
   }
   const Unlocked unlocked;
@@ -224,7 +195,7 @@ void define_finding(py::module_& m) {
           [](const Finding& f) -> py::object {
             if (!f.why.empty() || f.outcome != identify::Outcome::kNone || f.function)
               return py::none();
-            return nearest_of(f);
+            return py::dict("agree"_a = f.agree, "of"_a = f.of, "largest_ulps"_a = f.largest_ulps);
           },
           "Of 'none': how many elements the model agrees on, of how many, and the largest "
           "difference in ulps; else None.")
@@ -257,7 +228,7 @@ void define_identify(py::module_& m) {
     return report::identification_text(r.findings);
   };
   const auto is_found_all = [](const IdentificationReport& r) {
-    return std::all_of(r.findings.begin(), r.findings.end(), is_found);
+    return std::ranges::all_of(r.findings, is_found);
   };
   py::class_<IdentificationReport>(
       m, "IdentificationReport",

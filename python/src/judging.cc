@@ -31,103 +31,50 @@ std::vector<std::string> words_of(const py::object& standard) {
   }
 }
 
-// The keyword arguments for bounds, which all of these functions accept: GateRequest::bounds.
-struct BoundOptions {
+// Takes the keywords for bounds, which all of these functions accept: GateRequest::bounds.
+BoundRequest take_bounds(py::dict& options) {
   BoundRequest request;
-
-  // Removes them from `options`. The rest is left to the caller.
-  explicit BoundOptions(py::dict& options) {
-    request.origin = "command";
-    if (options.empty()) return;
-    const auto take = [&](const char* name, auto& to) {
-      if (!options.contains(name)) return;
-      const py::object value = options[name];
-      PyDict_DelItemString(options.ptr(), name);
-      if (value.is_none()) return;
-      try {
-        to = value.cast<typename std::decay_t<decltype(to)>::value_type>();
-      } catch (const py::cast_error&) {
-        throw py::type_error(formatted("{} cannot be {}", name, repr_of(value)));
-      }
-    };
-    if (options.contains("standard")) {
-      request.standards = words_of(options["standard"]);
-      PyDict_DelItemString(options.ptr(), "standard");
+  request.origin = "command";
+  if (options.empty()) return request;
+  request.standards = words_of(taken(options, "standard"));
+  request.rtol = taken_as<double>(options, "rtol");
+  request.atol = taken_as<double>(options, "atol");
+  for (const auto& [name, value] :
+       {std::pair{"rtol", request.rtol}, std::pair{"atol", request.atol}}) {
+    if (value && !(*value >= 0)) {
+      throw py::value_error(formatted("{}: a tolerance is a number of at least 0, not {}", name,
+                                      number_text(*value)));
     }
-    take("rtol", request.rtol);
-    take("atol", request.atol);
-    for (const auto& [name, value] :
-         {std::pair{"rtol", request.rtol}, std::pair{"atol", request.atol}}) {
-      if (value && !(*value >= 0)) {
-        throw py::value_error(formatted("{}: a tolerance is a number of at least 0, not {}", name,
-                                        number_text(*value)));
-      }
-    }
-    take("equal_nan", request.equal_nan);
-    take("max_mismatches", request.max_mismatches);
-    take("max_mismatch_fraction", request.max_mismatch_fraction);
-    take("max_blind", request.max_blind);
-    std::optional<std::string> infinity;
-    take("infinity", infinity);
-    if (infinity) request.infinity = infinity_named(*infinity, "infinity");
-    std::optional<py::object> standards;
-    take("standards", standards);
-    if (standards) {
-      request.custom = wire::read_standards(path_of(*standards));
-    }
-    std::optional<bool> nan_accepts;
-    take("nan_accepts", nan_accepts);
-    request.nan_accepts = nan_accepts.value_or(false);
-    check_request(request);
   }
-};
+  request.equal_nan = taken_as<bool>(options, "equal_nan");
+  request.max_mismatches = taken_as<std::int64_t>(options, "max_mismatches");
+  request.max_mismatch_fraction = taken_as<double>(options, "max_mismatch_fraction");
+  request.max_blind = taken_as<double>(options, "max_blind");
+  if (const auto infinity = taken_as<std::string>(options, "infinity")) {
+    request.infinity = infinity_named(*infinity, "infinity");
+  }
+  if (const py::object standards = taken(options, "standards"); !standards.is_none()) {
+    request.custom = wire::read_standards(path_of(standards));
+  }
+  request.nan_accepts = taken_as<bool>(options, "nan_accepts").value_or(false);
+  check_request(request);
+  return request;
+}
 
+// Takes a keyword of any type as its text: True is "True".
 std::optional<std::string> take_word(py::dict& options, const char* name) {
-  if (!options.contains(name)) return std::nullopt;
-  const py::object value = options[name];
-  PyDict_DelItemString(options.ptr(), name);
-  if (value.is_none()) return std::nullopt;
-  return py::str(value).cast<std::string>();
+  const py::object value = taken(options, name);
+  return value.is_none() ? std::nullopt : std::optional(str_of(value));
 }
 
 std::optional<std::string> take_dtype(py::dict& options, const char* name) {
-  if (!options.contains(name)) return std::nullopt;
-  const py::object value = options[name];
-  PyDict_DelItemString(options.ptr(), name);
-  return dtype_word(value);
+  return dtype_word(taken(options, name));
 }
 
 int take_threads(py::dict& options) {
-  if (!options.contains("threads")) return 0;
-  const py::object threads = options["threads"];
-  PyDict_DelItemString(options.ptr(), "threads");
-  if (threads.is_none()) return 0;
-  try {
-    const int count = threads.cast<int>();
-    if (count >= 0) return count;
-  } catch (const py::cast_error&) {
-    throw py::type_error(formatted("threads cannot be {}", repr_of(threads)));
-  }
-  throw py::value_error("threads: a number of at least 0 (0: all), not " + str_of(threads));
-}
-
-bool take_flag(py::dict& options, const char* name, bool fallback) {
-  if (!options.contains(name)) return fallback;
-  const py::object value = options[name];
-  PyDict_DelItemString(options.ptr(), name);
-  if (value.is_none()) return fallback;
-  try {
-    return value.cast<bool>();
-  } catch (const py::cast_error&) {
-    throw py::type_error(formatted("{} is True or False, not {}", name, repr_of(value)));
-  }
-}
-
-void refuse_rest(const py::dict& options, const char* function) {
-  for (const auto& [name, value] : options) {
-    throw py::type_error(formatted("{}() got an unexpected keyword argument '{}'", function,
-                                   name.cast<std::string>()));
-  }
+  const int threads = taken_as<int>(options, "threads").value_or(0);
+  if (threads >= 0) return threads;
+  throw py::value_error(formatted("threads: a number of at least 0 (0: all), not {}", threads));
 }
 
 struct Sides {
@@ -145,14 +92,11 @@ Sides sides_of(const py::object& actual, const py::object& expected, py::dict& o
              golden_dtype = take_dtype(options, "golden_dtype");
   Sides sides{named_array("actual", actual, dtype), named_array("expected", expected, golden_dtype),
               std::nullopt};
-  if (options.contains("reference_implementation")) {
-    const py::object reference_implementation = options["reference_implementation"];
-    PyDict_DelItemString(options.ptr(), "reference_implementation");
-    const bool is_tensor = py::isinstance<Array>(reference_implementation);
-    if (!reference_implementation.is_none()) {
-      sides.reference_implementation = named_array(
-          "reference_implementation", reference_implementation, is_tensor ? std::nullopt : dtype);
-    }
+  const py::object reference = taken(options, "reference_implementation");
+  if (!reference.is_none()) {
+    const bool is_tensor = py::isinstance<Array>(reference);
+    sides.reference_implementation =
+        named_array("reference_implementation", reference, is_tensor ? std::nullopt : dtype);
   }
   return sides;
 }
@@ -205,10 +149,10 @@ LazyVerdict compare(const py::object& actual, const py::object& expected,
                     const py::kwargs& keywords) {
   py::dict options = py::reinterpret_borrow<py::dict>(keywords);
   const Sides sides = sides_of(actual, expected, options);
-  GateRequest request{.bounds = BoundOptions(options).request};
+  GateRequest request{.bounds = take_bounds(options)};
   request.threads = take_threads(options);
-  const bool metrics = take_flag(options, "metrics", true);
-  refuse_rest(options, "compare");
+  const bool metrics = taken_as<bool>(options, "metrics").value_or(true);
+  refuse_rest(options, "compare()");
   if (request.bounds.standards.size() > 1) {
     throw py::value_error("compare() judges by one standard; assert_close() takes several");
   }
@@ -254,9 +198,9 @@ void assert_close(const py::object& actual, const py::object& expected,
   const Sides sides = sides_of(actual, expected, options);
   const TensorView &a = sides.actual.view, &e = sides.expected.view;
   const std::optional<TensorView> b = sides.reference_view();
-  GateRequest request{.bounds = BoundOptions(options).request};
+  GateRequest request{.bounds = take_bounds(options)};
   request.threads = take_threads(options);
-  refuse_rest(options, "assert_close");
+  refuse_rest(options, "assert_close()");
   const std::string overridden = override_by_environment(request.bounds);
   say_override(overridden);
   Outcome outcome;
@@ -308,14 +252,13 @@ AbftVerdict check_product(const py::object& c, const py::object& a, const py::ob
                       before ? Residual::accumulator(values) : Residual::sums(values));
 }
 
-void assert_product(const py::object& c, const py::object& a, const py::object& b,
-                    const py::object& bias, bool transpose_a, bool transpose_b,
-                    const std::string& threshold, const std::optional<std::string>& machine,
-                    const py::object& accumulator, const py::object& residual,
-                    const py::object& dtype) {
-  const AbftVerdict verdict = check_product(c, a, b, bias, transpose_a, transpose_b, threshold,
-                                            machine, accumulator, residual, dtype);
-  raise_unless_pass(verdict.outcome, explain(verdict));
+// Returns a function that raises the error of the verdict that `check` returns.
+template <typename... Arguments>
+auto asserted(AbftVerdict (*check)(Arguments...)) {
+  return [check](Arguments... arguments) {
+    const AbftVerdict verdict = check(arguments...);
+    raise_unless_pass(verdict.outcome, explain(verdict));
+  };
 }
 
 // Returns the producer to judge if the caller names none.
@@ -348,9 +291,9 @@ CaseReport judge_case(const py::object& given, const py::object& output,
              dtype = take_dtype(options, "dtype");
   std::optional<Array> array;
   if (!output.is_none()) array = named_array("output", output, dtype);
-  GateRequest request{.bounds = BoundOptions(options).request};
+  GateRequest request{.bounds = take_bounds(options)};
   request.threads = take_threads(options);
-  refuse_rest(options, "judge_case");
+  refuse_rest(options, "judge_case()");
   if (abft && *abft != "False") {
     request.checksums = parse_threshold(*abft == "True" ? kDefaultThreshold : *abft);
   }
@@ -432,7 +375,7 @@ void define_judging(py::module_& m) {
                  "'v_abft,variant=recalibrated'.\nmachine: the one that computed c.\n"
                  "accumulator, residual: what residual_compensated takes (docs/abft.md).");
   define_product(
-      "assert_product", &assert_product,
+      "assert_product", asserted(&check_product),
       "Raises AssertionError unless check_product() passes, Untrusted or NotComparable.");
   m.def("judge_case", &judge_case, py::arg("case"), py::arg("output") = py::none(),
         ("The CaseReport of an output of a Case, by the case's own bound unless another is asked "

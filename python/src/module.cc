@@ -6,7 +6,6 @@
 
 #include "assay/base/error.h"
 #include "assay/base/printable.h"
-#include "assay/base/text.h"
 #include "assay/datasets/checks/file_error.h"
 #include "call.h"
 
@@ -72,6 +71,20 @@ void define_exceptions(py::module_& m) {
       raise(exceptions().file, error.what());
     }
   });
+}
+
+py::object taken(py::dict& keywords, const char* name) {
+  if (!keywords.contains(name)) return py::none();
+  py::object value = keywords[name];
+  PyDict_DelItemString(keywords.ptr(), name);
+  return value;
+}
+
+void refuse_rest(const py::dict& keywords, const char* function) {
+  for (const auto& [name, value] : keywords) {
+    throw py::type_error(formatted("{} got an unexpected keyword argument '{}'", function,
+                                   name.cast<std::string>()));
+  }
 }
 
 void check_signals() {

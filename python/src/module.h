@@ -2,12 +2,15 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "array.h"
 #include "assay/base/interruptible.h"
+#include "assay/base/text.h"
 #include "assay/gate/gate.h"
 #include "assay/judge/verdict.h"
 
@@ -28,6 +31,24 @@ Case operator_case(const std::string& op, const py::kwargs& keywords);
 // Appends keywords as options to the words of a command: standard="torch", strict=True become
 // --standard=torch --strict.
 void add_options(std::vector<std::string>& words, const py::dict& options);
+
+// Removes a keyword from `keywords` and returns its value. Returns None if there is no such
+// keyword.
+py::object taken(py::dict& keywords, const char* name);
+// Does the same. Returns nothing for None, and raises TypeError for a value of another type.
+template <typename T>
+std::optional<T> taken_as(py::dict& keywords, const char* name) {
+  const py::object value = taken(keywords, name);
+  if (value.is_none()) return std::nullopt;
+  try {
+    return value.cast<T>();
+  } catch (const py::cast_error&) {
+    const char* what = std::is_same_v<T, bool> ? "is True or False, not" : "cannot be";
+    throw py::type_error(formatted("{} {} {}", name, what, repr_of(value)));
+  }
+}
+// Raises TypeError if there are keywords left. `function` is as in "compare()".
+void refuse_rest(const py::dict& keywords, const char* function);
 
 // Raises the exception of a signal's handler, for example after Ctrl-C. Does not need the lock.
 void check_signals();

@@ -59,13 +59,10 @@ PythonInjection inject_fault(const py::object& output, const std::string& fault,
   result.not_injectable = done.not_injectable;
   const Format& f = tensor.format();
   for (const Flip& flip : done.flips) {
-    py::dict d;
-    d["index"] = py::tuple(py::cast(tensor.view().multi_index(flip.linear)));
-    d["before"] = decode(f, flip.before);
-    d["after"] = decode(f, flip.after);
-    d["before_bits"] = flip.before;
-    d["after_bits"] = flip.after;
-    result.flips.append(d);
+    const py::tuple index(py::cast(tensor.view().multi_index(flip.linear)));
+    result.flips.append(py::dict("index"_a = index, "before"_a = decode(f, flip.before),
+                                 "after"_a = decode(f, flip.after), "before_bits"_a = flip.before,
+                                 "after_bits"_a = flip.after));
   }
   result.output = result_of(std::move(tensor));
   return result;
@@ -89,8 +86,8 @@ Case operator_case(const std::string& op, const py::kwargs& keywords) {
   c.name = c.op = op;
   for (const auto& [key, value] : keywords) {
     const auto name = key.cast<std::string>();
-    const auto known = std::find_if(row->inputs.begin(), row->inputs.end(),
-                                    [&](const OperatorInput& input) { return input.name == name; });
+    const auto known = std::ranges::find_if(
+        row->inputs, [&](const OperatorInput& input) { return input.name == name; });
     if (value.is_none()) continue;
     if (known == row->inputs.end()) {
       if (is_array(value)) {

@@ -17,15 +17,7 @@
 namespace assay::python {
 namespace {
 
-using Field = std::pair<const char*, py::object>;
-
 py::object text(std::string_view words) { return py::str(std::string(words)); }
-
-py::dict row(std::initializer_list<Field> fields) {
-  py::dict d;
-  for (const Field& field : fields) d[field.first] = field.second;
-  return d;
-}
 
 template <typename Rows, typename Make>
 py::list list_of(const Rows& rows, const Make& make) {
@@ -36,11 +28,9 @@ py::list list_of(const Rows& rows, const Make& make) {
 
 py::list dtypes() {
   const auto make = [](const Format& f) {
-    return row({{"name", text(f.name)},
-                {"storage_bytes", py::int_(f.storage_bytes)},
-                {"bits", py::int_(f.bits)},
-                {"is_float", py::bool_(f.is_float())},
-                {"is_complex", py::bool_(f.is_complex())}});
+    return py::dict("name"_a = text(f.name), "storage_bytes"_a = py::int_(f.storage_bytes),
+                    "bits"_a = py::int_(f.bits), "is_float"_a = py::bool_(f.is_float()),
+                    "is_complex"_a = py::bool_(f.is_complex()));
   };
   py::list list = list_of(formats(), make);
   for (const Format& f : complex_formats()) list.append(make(f));
@@ -49,41 +39,32 @@ py::list dtypes() {
 
 py::dict operator_row(const Operator& op) {
   const auto input = [](const OperatorInput& i) {
-    return row({{"name", text(i.name)},
-                {"shape", text(i.shape)},
-                {"optional", py::bool_(i.optional)},
-                {"words", text(i.words)}});
+    return py::dict("name"_a = text(i.name), "shape"_a = text(i.shape),
+                    "optional"_a = py::bool_(i.optional), "words"_a = text(i.words));
   };
   const auto parameter = [](const Parameter& p) {
-    return row({{"name", text(p.name)},
-                {"kind", text(kind_word(p.kind))},
-                {"takes", text(values_text(p))},
-                {"default", text(p.default_value)},
-                {"needed", py::bool_(p.needed)},
-                {"words", text(p.words)}});
+    return py::dict("name"_a = text(p.name), "kind"_a = text(kind_word(p.kind)),
+                    "takes"_a = text(values_text(p)), "default"_a = text(p.default_value),
+                    "needed"_a = py::bool_(p.needed), "words"_a = text(p.words));
   };
-  return row({{"name", text(op.name)},
-              {"summary", text(op.summary)},
-              {"inputs", list_of(op.inputs, input)},
-              {"parameters", list_of(op.parameters, parameter)},
-              {"output", text(op.output)}});
+  return py::dict("name"_a = text(op.name), "summary"_a = text(op.summary),
+                  "inputs"_a = list_of(op.inputs, input),
+                  "parameters"_a = list_of(op.parameters, parameter), "output"_a = text(op.output));
 }
 
 py::dict machine_row(const Machine& machine) {
-  return row({{"name", text(machine.name)},
-              {"summary", text(machine.summary)},
-              {"source", text(machine.source)},
-              {"inputs", list_of(machine.dots, [](const DotModel& d) { return text(d.input); })}});
+  return py::dict(
+      "name"_a = text(machine.name), "summary"_a = text(machine.summary),
+      "source"_a = text(machine.source),
+      "inputs"_a = list_of(machine.dots, [](const DotModel& d) { return text(d.input); }));
 }
 
 py::dict metric_row(const Metric& metric) {
   const char* better = metric.better == Better::kSmaller  ? "smaller"
                        : metric.better == Better::kLarger ? "larger"
                                                           : "neither";
-  return row({{"name", text(metric.name)},
-              {"words", text(metric.words)},
-              {"unit", text(metric.unit)},
-              {"better", text(better)}});
+  return py::dict("name"_a = text(metric.name), "words"_a = text(metric.words),
+                  "unit"_a = text(metric.unit), "better"_a = text(better));
 }
 
 }  // namespace
@@ -116,13 +97,11 @@ void define_tables(py::module_& m) {
       "list_thresholds",
       [] {
         return list_of(thresholds(), [](const Threshold& t) {
-          return row({{"name", text(t.name)},
-                      {"summary", text(t.summary)},
-                      {"source", text(t.source)},
-                      {"validity", text(t.validity)},
-                      {"parameters", list_of(t.parameters, [](const auto* p) {
-                         return row({{"name", text(p->name)}, {"words", text(p->words)}});
-                       })}});
+          return py::dict("name"_a = text(t.name), "summary"_a = text(t.summary),
+                          "source"_a = text(t.source), "validity"_a = text(t.validity),
+                          "parameters"_a = list_of(t.parameters, [](const auto* p) {
+                            return py::dict("name"_a = text(p->name), "words"_a = text(p->words));
+                          }));
         });
       },
       "The thresholds of checksums: name, summary, source, validity, parameters.");
@@ -131,7 +110,7 @@ void define_tables(py::module_& m) {
       "list_mutations",
       [] {
         return list_of(mutations(), [](const Mutation& mutation) {
-          return row({{"name", text(mutation.name)}, {"summary", text(mutation.summary)}});
+          return py::dict("name"_a = text(mutation.name), "summary"_a = text(mutation.summary));
         });
       },
       "What `gate(mutate=True)` does to outputs: name, summary.");
@@ -139,11 +118,11 @@ void define_tables(py::module_& m) {
       "list_distributions",
       [] {
         return list_of(distributions(), [](const Distribution& d) {
-          return row({{"name", text(d.name)},
-                      {"summary", text(d.summary)},
-                      {"parameters", list_of(d.parameters, [](const DistributionParameter& p) {
-                         return row({{"name", text(p.name)}, {"meaning", text(p.meaning)}});
-                       })}});
+          return py::dict(
+              "name"_a = text(d.name), "summary"_a = text(d.summary),
+              "parameters"_a = list_of(d.parameters, [](const DistributionParameter& p) {
+                return py::dict("name"_a = text(p.name), "meaning"_a = text(p.meaning));
+              }));
         });
       },
       "The distributions that inputs are drawn from: name, summary, parameters.");
@@ -151,8 +130,8 @@ void define_tables(py::module_& m) {
       "list_attributes",
       [] {
         return list_of(known_attributes(), [](const KnownAttribute& a) {
-          return row(
-              {{"name", text(a.name)}, {"kind", text(a.kind)}, {"meaning", text(a.meaning)}});
+          return py::dict("name"_a = text(a.name), "kind"_a = text(a.kind),
+                          "meaning"_a = text(a.meaning));
         });
       },
       "The attributes of a case that have a meaning: name, kind, meaning.");
@@ -160,7 +139,7 @@ void define_tables(py::module_& m) {
       "list_layouts",
       [] {
         return list_of(layouts(), [](const Layout& l) {
-          return row({{"name", text(l.name)}, {"what", text(l.what)}});
+          return py::dict("name"_a = text(l.name), "what"_a = text(l.what));
         });
       },
       "What open() reads: name, what it looks like.");
@@ -168,9 +147,8 @@ void define_tables(py::module_& m) {
       "list_array_formats",
       [] {
         return list_of(array_formats(), [](const ArrayFormat& f) {
-          return row({{"name", text(f.name)},
-                      {"endings", list_of(f.endings, text)},
-                      {"is_written", py::bool_(f.write != nullptr)}});
+          return py::dict("name"_a = text(f.name), "endings"_a = list_of(f.endings, text),
+                          "is_written"_a = py::bool_(f.write != nullptr));
         });
       },
       "The kinds of files of arrays: name, endings of file names, whether assay writes them.");

@@ -11,38 +11,26 @@
 namespace assay::python {
 namespace {
 
-py::object tally(const Tally& t) {
-  py::dict d;
-  d["nan"] = t.nan;
-  d["positive_inf"] = t.positive_inf;
-  d["negative_inf"] = t.negative_inf;
-  d["zero"] = t.zero;
-  d["subnormal"] = t.subnormal;
-  return d;
+py::object value_of(const Tally& t) {
+  return py::dict("nan"_a = t.nan, "positive_inf"_a = t.positive_inf,
+                  "negative_inf"_a = t.negative_inf, "zero"_a = t.zero,
+                  "subnormal"_a = t.subnormal);
 }
 
-py::object histogram(const Histogram& h) {
-  py::dict d;
-  d["per_octave"] = h.per_octave;
-  d["below"] = h.below;
-  d["above"] = h.above;
-  d["bins"] = h.bins;
-  return d;
+py::object value_of(const Histogram& h) {
+  return py::dict("per_octave"_a = h.per_octave, "below"_a = h.below, "above"_a = h.above,
+                  "bins"_a = h.bins);
 }
+
+py::object value_of(auto number) { return py::cast(number); }
 
 py::dict metrics_of(const Metrics& metrics) {
   py::dict all;
   for (const Metric& metric : metric_table()) {
     const py::str name{std::string(metric.name)};
     const auto put = [&](auto field) {
-      using FieldOfRow = decltype(field);
-      if constexpr (std::is_same_v<FieldOfRow, std::monostate>) {
-      } else if constexpr (std::is_same_v<FieldOfRow, Tally Metrics::*>) {
-        all[name] = tally(metrics.*field);
-      } else if constexpr (std::is_same_v<FieldOfRow, Histogram Metrics::*>) {
-        all[name] = histogram(metrics.*field);
-      } else {
-        all[name] = metrics.*field;
+      if constexpr (!std::is_same_v<decltype(field), std::monostate>) {
+        all[name] = value_of(metrics.*field);
       }
     };
     std::visit(put, metric.field);
@@ -65,11 +53,7 @@ py::object bits(std::uint64_t real, const Mismatch& mismatch,
 py::list readings_of(const Verdict& v) {
   py::list list;
   for (const LimitReading& r : v.readings) {
-    py::dict d;
-    d["limit"] = r.limit.text();
-    d["value"] = r.value;
-    d["met"] = r.met;
-    list.append(d);
+    list.append(py::dict("limit"_a = r.limit.text(), "value"_a = r.value, "met"_a = r.met));
   }
   return list;
 }
@@ -77,13 +61,8 @@ py::list readings_of(const Verdict& v) {
 py::list tests_of(const Verdict& v) {
   py::list list;
   for (const DrawTest& t : v.tests) {
-    py::dict d;
-    d["name"] = t.name;
-    d["statistic"] = t.statistic;
-    d["p_value"] = t.p_value;
-    d["limit"] = t.limit;
-    d["passed"] = t.passed;
-    list.append(d);
+    list.append(py::dict("name"_a = t.name, "statistic"_a = t.statistic, "p_value"_a = t.p_value,
+                         "limit"_a = t.limit, "passed"_a = t.passed));
   }
   return list;
 }
@@ -129,7 +108,7 @@ void define_mismatch(py::module_& m) {
       .def_readonly("bound", &Mismatch::bound, "What the error may be here.")
       .def_readonly("ulps", &Mismatch::ulps, "None where either is NaN, and of complex elements.")
       .def("__repr__", [](const Mismatch& x) {
-        return formatted("<Miss {}: actual {}, expected {}, error {}, bound {}>",
+        return formatted("<Mismatch {}: actual {}, expected {}, error {}, bound {}>",
                          shape_text(x.index), number_text(x.actual), number_text(x.expected),
                          number_text(x.error), number_text(x.bound));
       });
@@ -155,7 +134,7 @@ void define_verdict(py::module_& m) {
       .def_property_readonly("mismatches", quick(&Verdict::mismatches),
                              "How many are outside their bound.")
       .def_property_readonly("forgiven", quick(&Verdict::forgiven),
-                             "Misses that the standard's budget allows.")
+                             "Mismatches that the standard's budget allows.")
       .def_property_readonly("special_mismatches", quick(&Verdict::special_mismatches),
                              "Of the mismatches, those where NaN or infinity is in the way.")
       .def_property_readonly("worst_ratio", quick(&Verdict::worst_ratio),

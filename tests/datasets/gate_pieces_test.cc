@@ -131,7 +131,7 @@ TEST_F(GatePieces, EveryStandardAndDtypeIsTheWholeToTheBit) {
     EXPECT_FALSE(whole[0].in_pieces);
     EXPECT_EQ(whole[0].report.verdicts.size(), all.bounds.standards.size());
     EXPECT_EQ(all_of(in_pieces), all_of(whole)) << units;
-    const auto golden = file.open_golden("c"), output = file.open_output("c", "npu");
+    const auto golden = file.open_result("c", ""), output = file.open_result("c", "npu");
     const std::vector<Verdict> by_pieces = judge_arrays(*output, *golden, grown, {}, units * kUnit);
     const std::vector<Verdict> by_whole = judge_by(grown, c.output().recorded.at("npu").tensor,
                                                    *c.output().golden, {.patterns = false});
@@ -298,14 +298,14 @@ TEST_F(GatePieces, BytesOfACase) {
   several.outputs["y"].recorded["npu"].tensor = c.output().recorded["npu"].tensor;
   several.outputs["z"] = several.outputs["y"];
   const DatasetFile file(write({c, several}, false));
-  EXPECT_EQ(file.golden_bytes("c"), 80);
-  EXPECT_EQ(file.output_bytes("c", "npu"), 20);
-  EXPECT_EQ(file.output_bytes("c", "nobody"), 0);
-  EXPECT_EQ(file.golden_bytes("several"), 160);
-  EXPECT_EQ(file.output_bytes("several", "npu"), 40);
-  EXPECT_EQ(file.open_golden("several"), nullptr);
-  EXPECT_EQ(file.open_golden("several", "y")->shape(), Shape{10});
-  EXPECT_EQ(file.open_output("c", "npu")->format().name, "bfloat16");
+  EXPECT_EQ(file.result_bytes("c", ""), 80);
+  EXPECT_EQ(file.result_bytes("c", "npu"), 20);
+  EXPECT_EQ(file.result_bytes("c", "nobody"), 0);
+  EXPECT_EQ(file.result_bytes("several", ""), 160);
+  EXPECT_EQ(file.result_bytes("several", "npu"), 40);
+  EXPECT_EQ(file.open_result("several", ""), nullptr);
+  EXPECT_EQ(file.open_result("several", "", "y")->shape(), Shape{10});
+  EXPECT_EQ(file.open_result("c", "npu")->format().name, "bfloat16");
 }
 
 // Each side is checked against its checksum, in whatever order threads read it.
@@ -329,7 +329,7 @@ TEST_F(GatePieces, ADatasetThatChangedIsRefused) {
         request.threads = threads;
         const std::string message = file_error_of([&] {
           const DatasetFile file(path);
-          ASSERT_TRUE(file.open_golden("c")->serves_threads());
+          ASSERT_TRUE(file.open_result("c", "")->serves_threads());
           (void)gate(file, "c", request, pieces(1));
         });
         EXPECT_THAT(message, testing::HasSubstr(": its elements are not those that were written"))

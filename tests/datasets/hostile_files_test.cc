@@ -208,8 +208,8 @@ void ask_everything(const std::string& path, const std::string& copy) {
           file_error_of([&] { (void)file->read_output(name, "rec"); }),
           file_error_of([&] { (void)file->read_output(name, "rec", "y"); }),
           file_error_of([&] { (void)file->read_epilogue(name, "rec", "y"); }),
-          file_error_of([&] { (void)file->output_place(name, "rec", "y"); }),
-          file_error_of([&] { (void)file->golden_place(name, "y"); })}) {
+          file_error_of([&] { (void)file->result_place(name, "rec", "y"); }),
+          file_error_of([&] { (void)file->result_place(name, "", "y"); })}) {
       EXPECT_THAT(message, AnyOf("", StartsWith(path + ": ")));
     }
     const std::string message = file_error_of([&] { writer.copy(*file, name); });

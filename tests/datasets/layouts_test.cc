@@ -5,6 +5,7 @@
 #include <assay/datasets/layouts/pairs.h>
 #include <assay/datasets/layouts/ttk_folder.h>
 #include <assay/datasets/layouts/ttk_operators.h>
+#include <assay/datasets/layouts/unpacked_folder.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -208,6 +209,16 @@ TEST(ArrayCases, CasesDoNotNestAndNamesAreSafe) {
               testing::ElementsAre("a/b", "a=8601ec8c", "c_d", "c_d=0d9a6176", "golden_"));
   EXPECT_EQ(cases.attributes_of("c_d=0d9a6176").at("x_name"), Attribute(std::string("c d")));
   EXPECT_EQ(cases.attributes_of("c_d").count("x_name"), 0U);
+}
+
+TEST(UnpackedFolder, MachineOfAnOutputThatIsNotThere) {
+  const std::string folder = testing::TempDir() + "machine_alone";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/assay_cases.json")
+      << R"({"assay_cases": 1, "cases": [{"name": "a", "op": "exp",
+             "machines": {"outputs/npu": "hopper"}}]})";
+  EXPECT_THAT(error_of([&] { (void)open_unpacked(folder, {}).cases->read("a"); }),
+              HasSubstr("the machine of outputs/npu: the case has no such output"));
 }
 
 }  // namespace

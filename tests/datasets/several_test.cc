@@ -96,9 +96,9 @@ TEST_F(Several, AreReadAsTheyWereWritten) {
   EXPECT_EQ(bytes_of(file.read_output("c", "npu", "h")), bytes_of(floats({1, 2}, "float16")));
   EXPECT_FALSE(file.read_epilogue("c", "npu", "h").empty());
   EXPECT_TRUE(file.read_epilogue("c", "npu", "y").empty());
-  EXPECT_TRUE(file.golden_place("c", "y"));
-  EXPECT_NE(file.golden_place("c", "y"), file.output_place("c", "npu", "y"));
-  EXPECT_FALSE(file.golden_place("c"));
+  EXPECT_TRUE(file.result_place("c", "", "y"));
+  EXPECT_NE(file.result_place("c", "", "y"), file.result_place("c", "npu", "y"));
+  EXPECT_FALSE(file.result_place("c", ""));
 }
 
 TEST_F(Several, AnOutputThatIsNotThereIsNamed) {

@@ -242,6 +242,9 @@ TEST_F(Store, WhatCannotLieBesideAnOutputIsRefused) {
   c.output().recorded["gpu"].tensor = {};
   EXPECT_THAT(file_error_of([&] { write({c}); }),
               EndsWith("/cases/c: beside outputs/gpu: the case has no such output"));
+  c.output().recorded["gpu"] = {.machine = "hopper"};
+  EXPECT_THAT(file_error_of([&] { write({c}); }),
+              EndsWith("/cases/c: the machine of outputs/gpu: the case has no such output"));
 }
 
 TEST_F(Store, ScalarsEmptyAndDeepShapesComeBack) {

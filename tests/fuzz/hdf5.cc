@@ -259,20 +259,20 @@ void read_here(const std::string& path, int fd) {
       (void)refuses("hdf5", [&] {
         (void)file.info(name);
         (void)file.attributes_of(name);
-        (void)file.golden_bytes(name);
-        (void)file.golden_place(name);
+        (void)file.result_bytes(name, "");
+        (void)file.result_place(name, "");
         (void)file.read(name);
       });
       (void)refuses("hdf5", [&] {
         for (const std::string& producer : file.producers_of(name)) {
           (void)refuses("hdf5", [&] {
             (void)file.read_output(name, producer);
-            if (const auto output = file.open_output(name, producer)) (void)read_array(*output);
+            if (const auto output = file.open_result(name, producer)) (void)read_array(*output);
           });
         }
       });
       (void)refuses("hdf5", [&] {
-        if (const auto golden = file.open_golden(name)) (void)read_array(*golden);
+        if (const auto golden = file.open_result(name, "")) (void)read_array(*golden);
       });
     }
     const DatasetFile by_hdf5 = h5::FileLook::open(fd);

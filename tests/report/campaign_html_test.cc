@@ -177,7 +177,7 @@ TEST(CampaignHtml, Classes) {
   drawn.faults.masked = 3;
   drawn.detected = rate_of(20, 40, 10);
   gate.series.push_back(drawn);
-  gate.classes = {{"zeros", drawn.faults, {}, drawn.detected}};
+  gate.classes = {{drawn, "zeros"}};
   campaign::SavedCampaign without = saved;
   without.cells[0].result.gates[0].classes[0].name = "others";
   const std::string page = campaign_html({saved, without}, "c", "v");

@@ -78,7 +78,7 @@ struct Small {
         one.ratios[simd::kBinAtOne + 1] = seen[g][s];
         gate.series.push_back(one);
       }
-      gate.classes.push_back({"zeros", gate.series[3].faults, {}, gate.series[3].detected});
+      gate.classes.push_back({{gate.series[3].faults, {}, gate.series[3].detected}, "zeros"});
     }
   }
 };

@@ -102,7 +102,6 @@ MAX_LINES = 600
 # Longer files, and why each stays in one piece. Tests may have 700 lines: they are read one by one.
 MAX_TEST_LINES = 700
 LONGER = {
-    "datasets/assay/datasets/store/chunks.cc": "chunked datasets: index, filters and elements share one state",
     "datasets/assay/datasets/store/dataset_file.cc": "one class: what a dataset file answers",
     "datasets/assay/datasets/store/plain_objects.cc": "the part of HDF5's file format that is read without HDF5",
     "datasets/assay/datasets/store/writer.cc": "one class: how a dataset file is written",

@@ -166,7 +166,7 @@ TEST_F(MachineFile, WhatIsWrongIsNamed) {
   EXPECT_EQ(
       message(named(
           "x6", R"("matrix_unit": [{"input": "float16", "chunk": {"value": 4, "how": "seen"}}])")),
-      "float16: chunk: 'how' is 'seen'; it may be documented, measured, inferred, assumed");
+      "float16: chunk: unknown 'how' 'seen'; known: documented, measured, inferred, assumed");
   EXPECT_EQ(
       message(named(
           "x7",

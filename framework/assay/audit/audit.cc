@@ -34,7 +34,7 @@ class Yardstick {
     }
   }
   bool refuses(const Tensor& output, const Tensor& clean) const {
-    return std::all_of(bounds_.begin(), bounds_.end(), [&](const Bound& bound) {
+    return std::ranges::all_of(bounds_, [&](const Bound& bound) {
       return judge(output, clean, bound,
                    {.metrics = false,
                     .worst = 0,
@@ -96,15 +96,16 @@ class Audit {
       yardsticks_.emplace_back(options.yardstick, subject.clean.format());
     }
     for (const Corruption& row : corruptions()) {
-      const bool asked = options.only.empty() ||
-                         std::any_of(options.only.begin(), options.only.end(),
-                                     [&](const auto& glob) { return glob_match(glob, row.name); });
+      const bool asked =
+          options.only.empty() || std::ranges::any_of(options.only, [&](const auto& glob) {
+            return glob_match(glob, row.name);
+          });
       if (asked) result_.corruptions.push_back(&row);
     }
     for (const std::string& glob : options.only) {
       const std::vector<std::string> known = names_of(corruptions());
-      if (std::none_of(known.begin(), known.end(),
-                       [&](const std::string& name) { return glob_match(glob, name); })) {
+      if (std::ranges::none_of(known,
+                               [&](const std::string& name) { return glob_match(glob, name); })) {
         refuse(unknown_word("corruption", glob, known));
       }
     }
@@ -180,8 +181,7 @@ class Audit {
   }
 
   bool is_asked(std::size_t subject) const {
-    return std::any_of(asked_.begin(), asked_.end(),
-                       [&](const auto& of) { return of[subject] != 0; });
+    return std::ranges::any_of(asked_, [&](const auto& of) { return of[subject] != 0; });
   }
 
   void try_all() {
@@ -240,8 +240,7 @@ class Audit {
       if (tried[i].changed == 0 || !tried[i].passed[target]) continue;
       const bool passed = *tried[i].passed[target], escaped = passed && tried[i].beyond;
       const Corruption& row = *result_.corruptions[jobs[i].corruption];
-      const auto place = std::find_if(corruption_classes().begin(), corruption_classes().end(),
-                                      [&](const CorruptionClass& c) { return c.name == row.of; });
+      const auto place = std::ranges::find(corruption_classes(), row.of, &CorruptionClass::name);
       for (Caught* sum :
            {&of.corruptions[jobs[i].corruption],
             &of.classes[static_cast<std::size_t>(place - corruption_classes().begin())]}) {
@@ -329,8 +328,8 @@ class Audit {
 }  // namespace
 
 bool SizeSeries::flips() const {
-  return std::any_of(points.begin(), points.end(),
-                     [&](const Point& p) { return p.passed != points.front().passed; });
+  return std::ranges::any_of(points,
+                             [&](const Point& p) { return p.passed != points.front().passed; });
 }
 
 std::optional<Score> score_of(const std::vector<Caught>& classes) {

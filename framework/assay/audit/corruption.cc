@@ -369,10 +369,9 @@ std::vector<Corruption> make_corruptions() {
     rows.push_back({std::string(row.name), kFile, std::string(row.meaning), false, row.change, {}});
   }
   // Sorted by class, so that reports list the corruptions of a class together.
-  std::stable_sort(rows.begin(), rows.end(), [](const Corruption& a, const Corruption& b) {
+  std::ranges::stable_sort(rows, [](const Corruption& a, const Corruption& b) {
     const auto place = [](std::string_view of) {
-      return std::find_if(std::begin(kClasses), std::end(kClasses),
-                          [&](const CorruptionClass& c) { return c.name == of; });
+      return std::ranges::find(kClasses, of, &CorruptionClass::name);
     };
     return place(a.of) < place(b.of);
   });

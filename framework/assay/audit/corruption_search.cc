@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "assay/format/format.h"
 
@@ -149,7 +148,7 @@ Blindness blindness_of(const Subject& subject, Target& target) {
     const double size = std::fabs(decode(f, subject.clean.bits_at(i)));
     if (std::isfinite(size) && size > 0) sizes.emplace_back(size, i);
   }
-  std::sort(sizes.begin(), sizes.end());
+  std::ranges::sort(sizes);
   const auto nonzero = static_cast<std::int64_t>(sizes.size());
   Blindness found{subject.title(), std::string(f.name), 0, nonzero};
   if (nonzero == 0 || f.specials == Specials::kScale) return found;
@@ -182,8 +181,7 @@ std::vector<SizeSeries> series_of(const std::vector<Subject>& sizes, Target& tar
     }
   }
   for (const std::string_view name : kSized) {
-    const auto row = std::find_if(corruptions().begin(), corruptions().end(),
-                                  [&](const Corruption& c) { return c.name == name; });
+    const auto row = std::ranges::find(corruptions(), name, &Corruption::name);
     SizeSeries series{std::string(name),
                       sizes.front().title(),
                       std::string(sizes.front().clean.format().name),

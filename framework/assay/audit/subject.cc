@@ -1,7 +1,5 @@
 #include "assay/audit/subject.h"
 
-#include <utility>
-
 namespace assay::audit {
 
 std::string Subject::title() const {

@@ -36,8 +36,7 @@ SpecText::SpecText(std::string_view kind, std::string_view text) : kind_(kind), 
 }
 
 const SpecText::Setting* SpecText::find(std::string_view key) const {
-  const auto found = std::find_if(settings_.begin(), settings_.end(),
-                                  [&](const Setting& s) { return s.key == key; });
+  const auto found = std::ranges::find(settings_, key, &Setting::key);
   return found == settings_.end() ? nullptr : &*found;
 }
 
@@ -45,7 +44,7 @@ void SpecText::check_keys(std::string_view taker, std::span<const std::string> k
   for (const Setting& setting : settings_) {
     const std::string& key = setting.key;
     if (key.empty()) refuse("KEY=VALUE is needed after each comma");
-    if (std::find(known.begin(), known.end(), key) == known.end()) {
+    if (std::ranges::find(known, key) == known.end()) {
       refuse(formatted("{} takes no '{}'{}; it takes {}", taker, key,
                        did_you_mean_aside(key, known), joined(known)));
     }
@@ -88,7 +87,7 @@ bool SpecText::flag(const Setting& setting) const {
 }
 
 std::size_t SpecText::choice(const Setting& setting, std::span<const std::string> words) const {
-  const auto found = std::find(words.begin(), words.end(), setting.value);
+  const auto found = std::ranges::find(words, setting.value);
   if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
   refuse(formatted("{} must be one of {}, not '{}'{}", setting.key, joined(words), setting.value,
                    did_you_mean_aside(setting.value, words)));

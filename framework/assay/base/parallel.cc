@@ -1,15 +1,12 @@
 #include "assay/base/parallel.h"
 
-#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <exception>
-#include <iterator>
 #include <mutex>
 #include <new>
 #include <system_error>
 #include <thread>
-#include <vector>
 
 #include "assay/base/float_environment.h"
 #include "assay/base/interruptible.h"

@@ -41,9 +41,8 @@ bool is_printable(std::uint32_t code) {
       {0x00, 0x1f},     {0x7f, 0x9f},                         // controls
       {0x061c, 0x061c}, {0x200e, 0x200f}, {0x202a, 0x202e},   // direction of writing
       {0x2066, 0x2069}, {0x2028, 0x2029}, {0xfdd0, 0xfdef}};  // ends of lines, noncharacters
-  const bool listed = std::any_of(std::begin(kNot), std::end(kNot), [&](const Range& range) {
-    return code >= range.first && code <= range.last;
-  });
+  const bool listed = std::ranges::any_of(
+      kNot, [&](const Range& range) { return code >= range.first && code <= range.last; });
   return !listed && (code & 0xfffe) != 0xfffe;
 }
 
@@ -101,8 +100,7 @@ std::string printable(std::string_view text) { return escaped(text, ""); }
 std::string printable_lines(std::string_view text) { return escaped(text, "\n\t"); }
 
 std::string shortened(std::string_view text, std::size_t most) {
-  const auto characters =
-      static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins_character));
+  const auto characters = static_cast<std::size_t>(std::ranges::count_if(text, begins_character));
   if (characters <= most) return std::string(text);
   const std::size_t left = most - 40, at_end = left / 4;  // 40 for the remark
   // Returns the position of a character.
@@ -128,7 +126,7 @@ std::string printable_sentence(std::string_view text) {
 
 std::string printable_json(std::string json) {
   const auto is_plain = [](char c) { return static_cast<unsigned char>(c) < 0x7f; };
-  if (std::all_of(json.begin(), json.end(), is_plain)) return json;
+  if (std::ranges::all_of(json, is_plain)) return json;
   std::string out;
   for (std::string_view rest = json; !rest.empty();) {
     const Character c = first_character(rest);

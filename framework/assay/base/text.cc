@@ -191,7 +191,7 @@ std::string read_escaped(std::string_view line, std::size_t& at) {
 
 std::string shell_word(std::string_view word) {
   if (printable(word) != word) return escaped_word(word);
-  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+  const bool plain = !word.empty() && std::ranges::all_of(word, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            std::string_view("_./=,:+-@%").find(c) != std::string_view::npos;
   });

@@ -1,19 +1,12 @@
 #include "assay/campaign/attention_detector.h"
 
-#include <algorithm>
 #include <cmath>
 #include <map>
-#include <utility>
-#include <vector>
 
 #include "assay/base/index.h"
 #include "assay/campaign/clean_rows.h"
-#include "assay/format/convert.h"
-#include "assay/simd/flips_kernel.h"
 
 namespace assay::campaign {
-namespace {}  // namespace
-
 AttentionDetector::AttentionDetector(const AbftOptions& options, const Case& c,
                                      const Tensor& output)
     : rows_(c, output.format(), options), output_(&output) {}

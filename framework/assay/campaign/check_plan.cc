@@ -1,10 +1,9 @@
 #include "assay/campaign/check_plan.h"
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
 #include <utility>
 
+#include "assay/base/call_text.h"
 #include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/campaign/matrix.h"
@@ -37,16 +36,14 @@ void check_gate(const GateSpec& gate, const Format& output) {
 std::vector<int> read_bits(const std::vector<std::string>& words, const Format& output) {
   std::vector<int> bits;
   for (const std::string& word : words) {
-    int bit = -1;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), bit);
-    const bool whole = error == std::errc() && end == word.data() + word.size();
-    if (!whole || bit < output.padding || bit >= output.padding + output.bits) {
+    const std::optional<int> bit = read_number<int>(word);
+    if (!bit || *bit < output.padding || *bit >= output.padding + output.bits) {
       refuse("'bits' are whole numbers from {} to {} for {}, not {}", output.padding,
              output.padding + output.bits - 1, output.name, word);
     }
-    bits.push_back(bit);
+    bits.push_back(*bit);
   }
-  std::sort(bits.begin(), bits.end());
+  std::ranges::sort(bits);
   bits.erase(std::unique(bits.begin(), bits.end()), bits.end());
   return bits;
 }

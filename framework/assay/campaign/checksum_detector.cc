@@ -5,14 +5,12 @@
 #include <map>
 
 #include "assay/abft/checker.h"
-#include "assay/abft/reading.h"
 #include "assay/base/index.h"
 #include "assay/base/text.h"
 #include "assay/campaign/clean_rows.h"
 #include "assay/campaign/flips.h"
 #include "assay/campaign/row_checks.h"
 #include "assay/cases/product.h"
-#include "assay/format/convert.h"
 
 namespace assay::campaign {
 namespace {

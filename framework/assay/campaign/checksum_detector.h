@@ -7,7 +7,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "assay/abft/options.h"
 #include "assay/abft/reading.h"

@@ -26,7 +26,7 @@ ElementCheck element_check(const GateSpec& gate, const Cell& cell, const Matrix&
       const auto is_census = [](const FaultPlan& fault) { return fault.census; };
       // The expected error also covers all elements together, but a census judges one element at a
       // time.
-      if (std::any_of(cell.faults.begin(), cell.faults.end(), is_census)) own.by_chance = nullptr;
+      if (std::ranges::any_of(cell.faults, is_census)) own.by_chance = nullptr;
       return own;
     }
     refuse("case {} names {} standards; ask for one, as in standard:{}", c.name, checks.size(),

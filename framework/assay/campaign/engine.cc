@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <mutex>
-#include <optional>
 
 #include "assay/base/float_environment.h"
 #include "assay/base/index.h"
@@ -96,7 +95,7 @@ void Campaign::add_blocks(std::size_t c) {
 
 bool Campaign::is_look(const BlockAddress& block) const {
   const std::vector<std::int64_t> looks = looks_of(plan_.cells[block.cell]);
-  return std::find(looks.begin(), looks.end(), block.last) != looks.end();
+  return std::ranges::find(looks, block.last) != looks.end();
 }
 
 std::int64_t Campaign::matrices() const {

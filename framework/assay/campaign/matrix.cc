@@ -66,7 +66,7 @@ std::int64_t columns_of(const Tensor& output) {
 }
 
 bool takes_residuals(const Cell& cell) {
-  return std::any_of(cell.gates.begin(), cell.gates.end(), [](const GateSpec& gate) {
+  return std::ranges::any_of(cell.gates, [](const GateSpec& gate) {
     return gate.threshold && gate.threshold->threshold->takes_residuals;
   });
 }

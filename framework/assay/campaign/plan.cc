@@ -9,11 +9,6 @@
 namespace assay::campaign {
 namespace {
 
-std::string_view direction_word(const std::optional<fault::Direction>& d) {
-  if (!d) return "both";
-  return *d == fault::Direction::kZeroToOne ? "0to1" : "1to0";
-}
-
 // Two 64-bit FNV-1a hashes with different start values.
 std::string digest(std::string_view text) {
   return formatted("{:016x}{:016x}", fnv1a(text), fnv1a(text, 0x84222325cbf29ce4));
@@ -26,7 +21,8 @@ std::string FaultPlan::text() const {
   std::vector<std::string> words;
   for (const int b : bits) words.push_back(std::to_string(b));
   return formatted("census of {} matrices, bits {}, {}", trials,
-                   words.empty() ? "all" : joined(words, " "), direction_word(direction));
+                   words.empty() ? "all" : joined(words, " "),
+                   direction ? fault::word_of(*direction) : "both");
 }
 
 std::string FaultPlan::short_text() const {
@@ -46,11 +42,7 @@ const DistributionSpec& Cell::distribution_of(const std::string& input) const {
   return named == distributions.end() ? distribution : named->second;
 }
 
-std::string Cell::sizes_text() const {
-  std::string text;
-  for (const std::int64_t size : shape) text += formatted("{}{}", text.empty() ? "" : "x", size);
-  return text;
-}
+std::string Cell::sizes_text() const { return formatted("{}", fmt::join(shape, "x")); }
 
 std::string Cell::inputs_text() const {
   std::string text = distribution.text();

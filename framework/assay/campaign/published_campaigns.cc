@@ -20,10 +20,6 @@ std::string_view short_name(const Format& f) {
   return f.name;
 }
 
-std::string_view direction_of(const Series& s) {
-  return s.direction == fault::Direction::kZeroToOne ? "0to1" : "1to0";
-}
-
 std::string_view algorithm_of(std::string_view gate) {
   const std::string_view name = gate.substr(0, gate.find(','));
   if (name == "v_abft") return "V-ABFT";
@@ -42,7 +38,7 @@ double three_sigma(std::int64_t matrices) {
 bool agrees(const PublishedRate& p, const MeasuredRate& ours) {
   if (!p.rate) return p.word == "not_injectable" && ours.rate.trials == 0;
   if (ours.rate.trials == 0) return false;
-  const double rate = static_cast<double>(ours.rate.events) / static_cast<double>(ours.rate.trials);
+  const double rate = share_of(ours.rate);
   double deviation = *ours.deviation / 3 * three_sigma(ours.clusters);
   if (deviation == 0) {  // none or all were detected, so use the trials
     const Interval by_trials = wilson(ours.rate, kConfidence);
@@ -56,17 +52,16 @@ bool agrees(const PublishedRate& p, const MeasuredRate& ours) {
 
 bool names(const PublishedRate& p, const Cell& cell) {
   const std::vector<std::string>& called = cell.published_distributions;
-  return std::find(called.begin(), called.end(), p.distribution) != called.end() &&
+  return std::ranges::find(called, p.distribution) != called.end() &&
          (p.dtype.empty() || p.dtype == short_name(*cell.output)) &&
          (p.shape.empty() || p.shape == cell.shape);
 }
 
 bool is_threshold(const Plan& plan, const PublishedRate& p, std::string_view gate) {
   if (p.algorithm != algorithm_of(gate)) return false;
-  const auto found = std::find_if(plan.variants.begin(), plan.variants.end(),
-                                  [&](const PublishedVariant& v) { return v.gate == gate; });
+  const auto found = std::ranges::find(plan.variants, gate, &PublishedVariant::gate);
   if (found == plan.variants.end()) return p.variant.empty();
-  return std::find(found->names.begin(), found->names.end(), p.variant) != found->names.end();
+  return std::ranges::find(found->names, p.variant) != found->names.end();
 }
 
 // Returns the known reason why a rate differs.
@@ -79,8 +74,8 @@ std::string why_differs(const Plan& plan, const Cell& cell, const Comparison& c)
     return named.empty() || named == is;
   };
   for (const PublishedRemark& r : plan.remarks) {
-    const bool has_bit = r.bits.empty() || std::find(r.bits.begin(), r.bits.end(),
-                                                     std::int64_t{p.bit}) != r.bits.end();
+    const bool has_bit =
+        r.bits.empty() || std::ranges::find(r.bits, std::int64_t{p.bit}) != r.bits.end();
     if (fits(r.algorithm, p.algorithm) && fits(r.dtype, short_name(*cell.output)) &&
         fits(r.distribution, p.distribution) && fits(r.direction, p.direction) &&
         (r.shape.empty() || r.shape == cell.shape) && has_bit) {
@@ -115,10 +110,9 @@ std::vector<Comparison> compare_published(const Plan& plan, const std::vector<Ce
             c.ours.deviation = 0;
           }
         } else {
-          const auto found =
-              std::find_if(gate.series.begin(), gate.series.end(), [&](const SeriesResult& s) {
-                return s.series.bit == p.bit && direction_of(s.series) == p.direction;
-              });
+          const auto found = std::ranges::find_if(gate.series, [&](const SeriesResult& s) {
+            return s.series.bit == p.bit && fault::word_of(s.series.direction) == p.direction;
+          });
           if (found == gate.series.end()) continue;
           c.ours = found->detected;
           const FaultCounts& f = found->faults;
@@ -140,8 +134,8 @@ std::vector<std::string> variants_left_out(const Plan& plan,
   std::vector<std::string> left_out;
   for (const PublishedRate& p : published) {
     const auto has_gate = [&](const Cell& cell) {
-      return std::any_of(cell.gates.begin(), cell.gates.end(),
-                         [&](const GateSpec& gate) { return is_threshold(plan, p, gate.text); });
+      return std::ranges::any_of(
+          cell.gates, [&](const GateSpec& gate) { return is_threshold(plan, p, gate.text); });
     };
     bool is_ours = false, compared = false;
     for (const Cell& cell : plan.cells) {
@@ -150,7 +144,7 @@ std::vector<std::string> variants_left_out(const Plan& plan,
     }
     const std::string variant = p.variant.empty() ? "" : formatted("{} {}", p.algorithm, p.variant);
     if (!is_ours || compared || variant.empty()) continue;
-    if (std::find(left_out.begin(), left_out.end(), variant) == left_out.end()) {
+    if (std::ranges::find(left_out, variant) == left_out.end()) {
       left_out.push_back(variant);
     }
   }

@@ -100,6 +100,10 @@ Spread spread_of(const std::vector<Rate>& clusters, Rate sum) {
 
 }  // namespace
 
+double share_of(Rate rate) {
+  return static_cast<double>(rate.events) / static_cast<double>(rate.trials);
+}
+
 Interval wilson(Rate rate, double confidence) {
   const FloatEnvironment environment;
   require(rate, confidence);
@@ -143,7 +147,7 @@ ClusteredRate clustered_rate(const std::vector<Rate>& clusters, double confidenc
   if (out.clusters < kLeastClusters) return out;
   const auto m = static_cast<double>(out.clusters);
   const double tail = (1 - confidence) / 2;
-  const double rate = static_cast<double>(out.rate.events) / static_cast<double>(out.rate.trials);
+  const double rate = share_of(out.rate);
   if (out.rate.events == 0 || out.rate.events == out.rate.trials) {
     out.deviation = 0;
     out.interval = {lower_end(m * rate, m, tail), upper_end(m * rate, m, tail)};

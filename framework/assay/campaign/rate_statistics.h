@@ -15,6 +15,8 @@ namespace assay::campaign {
 struct Rate {
   std::int64_t events = 0, trials = 0;
 };
+// events / trials
+double share_of(Rate rate);
 struct Interval {
   double low = 0, high = 1;
 };

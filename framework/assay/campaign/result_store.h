@@ -2,7 +2,6 @@
 // is complete or missing. If a campaign is stopped, only the blocks in progress are lost.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -1,19 +1,17 @@
 #include "assay/campaign/results.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "assay/abft/reading.h"
 #include "assay/base/float_environment.h"
-#include "assay/base/text.h"
 
 namespace assay::campaign {
 namespace {
 
 // Returns what one detector detected in several series together, matrix by matrix.
-ClassResult seen_of(const BlockTally& tally, const std::vector<std::size_t>& series,
-                    std::size_t gate, std::size_t gates, double confidence) {
-  ClassResult seen;
+SeenFaults seen_of(const BlockTally& tally, const std::vector<std::size_t>& series,
+                   std::size_t gate, std::size_t gates, double confidence) {
+  SeenFaults seen;
   std::vector<Rate> matrices;
   for (const MatrixTally& m : tally.matrices) {
     FaultCounts faults;
@@ -37,8 +35,8 @@ std::vector<std::pair<std::string, std::vector<std::size_t>>> classes_of(
   for (std::size_t s = 0; s < series.size(); ++s) {
     const std::string& name = cell.faults[series[s].fault].class_name;
     if (name.empty()) continue;
-    auto found = std::find_if(classes.begin(), classes.end(),
-                              [&](const auto& entry) { return entry.first == name; });
+    auto found =
+        std::ranges::find_if(classes, [&](const auto& entry) { return entry.first == name; });
     if (found == classes.end()) found = classes.insert(found, {name, {}});
     found->second.push_back(s);
   }
@@ -77,18 +75,12 @@ CellResult cell_result(const Plan& plan, std::size_t index, const BlockTally& ta
     gate.rms_z = abft::ZTally{.measured = gate.clean.measured, .square = gate.clean.z_square}.rms();
     if (!tally.clean_ratios.empty()) gate.ratios = tally.clean_ratios[g];
     for (std::size_t s = 0; s < series.size(); ++s) {
-      SeriesResult r;
-      r.series = series[s];
-      const ClassResult seen = seen_of(tally, {s}, g, gates, confidence);
-      r.faults = seen.faults;
-      r.detections = seen.detections;
-      r.detected = seen.detected;
+      SeriesResult r{seen_of(tally, {s}, g, gates, confidence), series[s]};
       if (!tally.fault_ratios.empty()) r.ratios = tally.fault_ratios[s * gates + g];
       gate.series.push_back(r);
     }
     for (const auto& [name, members] : classes) {
-      gate.classes.push_back(seen_of(tally, members, g, gates, confidence));
-      gate.classes.back().name = name;
+      gate.classes.push_back({seen_of(tally, members, g, gates, confidence), name});
     }
     result.gates.push_back(std::move(gate));
   }
@@ -97,6 +89,7 @@ CellResult cell_result(const Plan& plan, std::size_t index, const BlockTally& ta
 
 bool nothing_seen(const MeasuredRate& r) { return r.rate.trials > 0 && r.rate.events == 0; }
 bool all_seen(const MeasuredRate& r) { return r.rate.trials > 0 && r.rate.events == r.rate.trials; }
+bool is_bounded(const MeasuredRate& r) { return nothing_seen(r) || all_seen(r); }
 
 RateBounds upper_bounds(const MeasuredRate& r) {
   if (r.rate.trials == 0) return {1, 1};

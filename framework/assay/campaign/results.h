@@ -20,6 +20,8 @@ inline constexpr std::int64_t kPreciseMatrices = 8;
 
 bool nothing_seen(const MeasuredRate& rate);
 bool all_seen(const MeasuredRate& rate);
+// True if nothing or everything was seen, so that the rate has a bound instead of an interval.
+bool is_bounded(const MeasuredRate& rate);
 // One-sided bounds of a rate: by trials, as if they were independent, and by matrices.
 struct RateBounds {
   double by_trials, by_matrices;
@@ -28,20 +30,19 @@ RateBounds upper_bounds(const MeasuredRate& rate);
 // Returns upper bounds if nothing was detected, and lower bounds otherwise.
 RateBounds bounds_of(const MeasuredRate& rate);
 
-struct SeriesResult {
-  Series series;
+// The detections of one detector among some faults.
+struct SeenFaults {
   FaultCounts faults;
   DetectionCounts detections;
   MeasuredRate detected;  // of the injected faults that could be checked
-  RatioCounts ratios{};   // D/T of the checks that cover a fault
 };
-
+struct SeriesResult : SeenFaults {
+  Series series;
+  RatioCounts ratios{};  // D/T of the checks that cover a fault
+};
 // All faults of a cell that the plan puts into one class.
-struct ClassResult {
+struct ClassResult : SeenFaults {
   std::string name;
-  FaultCounts faults;
-  DetectionCounts detections;
-  MeasuredRate detected;
 };
 
 struct GateResult {

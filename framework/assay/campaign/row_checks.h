@@ -210,9 +210,8 @@ struct RowChecks {
     for (std::int64_t check = 0; check < checks(); ++check) {
       const std::int64_t g = check % groups;
       const auto is_here = [&](const auto& change) { return change.first / width == g; };
-      const bool concerned =
-          std::any_of(changed.begin(), changed.end(), is_here) ||
-          (compensated() && std::any_of(accumulated.begin(), accumulated.end(), is_here));
+      const bool concerned = std::ranges::any_of(changed, is_here) ||
+                             (compensated() && std::ranges::any_of(accumulated, is_here));
       const abft::Reading& reading = readings[at(check)];
       if (!concerned) continue;
       result.not_checkable = result.not_checkable && !reading.checkable;
@@ -222,11 +221,11 @@ struct RowChecks {
         seen = !(reading.difference <= explained_of(i, g));
         result.dismissed = result.dismissed || !seen;
       } else if (seen && confirms && std::isfinite(reading.difference)) {
-        seen = std::any_of(changed.begin(), changed.end(),
-                           [&](const auto& change) {
-                             return change.first / width == g &&
-                                    outside(i, change.first, change.second);
-                           }) ||
+        seen = std::ranges::any_of(changed,
+                                   [&](const auto& change) {
+                                     return change.first / width == g &&
+                                            outside(i, change.first, change.second);
+                                   }) ||
                wrong_as_it_is(i, g);
         result.dismissed = result.dismissed || !seen;
       }

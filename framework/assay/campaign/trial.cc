@@ -7,7 +7,6 @@
 #include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/cases/product.h"
-#include "assay/format/convert.h"
 #include "assay/machine/dot.h"
 #include "assay/op/dot_operator.h"
 #include "assay/op/operator.h"
@@ -92,13 +91,12 @@ class FaultTrial {
 
   // Sets `masked` and `not_finite` from the changes. They do not depend on the detectors.
   void settle_changes() {
-    trial_.masked =
-        std::all_of(trial_.changes.begin(), trial_.changes.end(), [&](const ElementChange& c) {
-          return is_masked(output(), matrix_.output.bits_at(c.row * n_ + c.column), c.bits);
-        });
-    trial_.not_finite = std::any_of(
-        trial_.changes.begin(), trial_.changes.end(),
-        [&](const ElementChange& c) { return !std::isfinite(decode(output(), c.bits)); });
+    trial_.masked = std::ranges::all_of(trial_.changes, [&](const ElementChange& c) {
+      return is_masked(output(), matrix_.output.bits_at(c.row * n_ + c.column), c.bits);
+    });
+    trial_.not_finite = std::ranges::any_of(trial_.changes, [&](const ElementChange& c) {
+      return !std::isfinite(decode(output(), c.bits));
+    });
   }
 
   // Calls the detectors with the changed result.

@@ -127,8 +127,11 @@ double ratio_edge(int bin) {
 
 std::string Series::text() const {
   if (bit < 0) return formatted("fault {}", fault + 1);
-  return formatted("bit {}, {}", bit,
-                   direction == fault::Direction::kZeroToOne ? "0 to 1" : "1 to 0");
+  return formatted("bit {}, {}", bit, direction_text(direction));
+}
+
+std::string_view direction_text(fault::Direction direction) {
+  return direction == fault::Direction::kZeroToOne ? "0 to 1" : "1 to 0";
 }
 
 std::vector<Series> series_of(const Cell& cell) {

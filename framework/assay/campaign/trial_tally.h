@@ -27,6 +27,8 @@ struct Series {
   fault::Direction direction = fault::Direction::kEither;
   std::string text() const;  // "bit 7, 0 to 1"
 };
+// Returns "0 to 1" or "1 to 0".
+std::string_view direction_text(fault::Direction direction);
 // Returns all series of a cell in the order of its tallies. A census has its bits in ascending
 // order, first from 0 to 1, then from 1 to 0. If the plan names no bits, it has all bits of the
 // format.

@@ -1,7 +1,6 @@
 #include "assay/cases/case.h"
 
 #include <cmath>
-#include <utility>
 
 #include "assay/base/text.h"
 #include "assay/base/words.h"

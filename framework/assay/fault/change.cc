@@ -191,8 +191,7 @@ void require_count(std::string_view what, std::int64_t count, std::int64_t most,
 std::span<const ChangeRow> change_rows() { return kChanges; }
 
 const ChangeRow& row_of(ChangeKind kind) {
-  return *std::find_if(std::begin(kChanges), std::end(kChanges),
-                       [kind](const ChangeRow& row) { return row.kind == kind; });
+  return *std::ranges::find_if(kChanges, [kind](const ChangeRow& row) { return row.kind == kind; });
 }
 
 bool draws(const Change& c) {

@@ -33,6 +33,12 @@ std::string_view word_of(const Word<E> (&words)[kCount], E value) {
   return "";
 }
 
+}  // namespace
+
+std::string_view word_of(Direction direction) { return word_of(kDirections, direction); }
+
+namespace {
+
 const ChangeRow& change_named(const SpecText& text) {
   for (const ChangeRow& row : change_rows()) {
     if (row.name == text.name()) return row;
@@ -131,10 +137,10 @@ void read_setting(FaultSpec& out, const SpecText& text, const SpecText::Setting&
 void refuse_words_of_other_sites(const SpecText& text, const SiteRow& site,
                                  const std::vector<std::string>& known) {
   for (const SpecText::Setting& setting : text.settings()) {
-    if (std::find(known.begin(), known.end(), setting.key) != known.end()) continue;
+    if (std::ranges::find(known, setting.key) != known.end()) continue;
     for (const SiteRow& other : site_rows()) {
       const std::vector<std::string> words = split(other.parts, ' ');
-      if (std::find(words.begin(), words.end(), setting.key) == words.end()) continue;
+      if (std::ranges::find(words, setting.key) == words.end()) continue;
       text.refuse(
           formatted("{} goes with site={}, not with site={}", setting.key, other.name, site.name));
     }
@@ -147,9 +153,8 @@ void require_needs(const SpecText& text, const FaultSpec& spec) {
   };
   const ChangeRow& change = row_of(spec.change.kind);
   const std::vector<std::string> needs = split(change.needs, ' ');
-  const auto given = std::count_if(needs.begin(), needs.end(), [&](const std::string& key) {
-    return text.find(key) != nullptr;
-  });
+  const auto given = std::ranges::count_if(
+      needs, [&](const std::string& key) { return text.find(key) != nullptr; });
   if (given == 0 && change.needs == "bit") {
     refuse(formatted("needs a bit, as in {},bit=14", change.name));
   }
@@ -230,7 +235,7 @@ std::string FaultSpec::text() const {
     if (part == "bit")
       out += formatted(",bit={}", c.bit);
     else if (part == "direction")
-      out += formatted(",direction={}", word_of(kDirections, c.direction));
+      out += formatted(",direction={}", word_of(c.direction));
     else if (part == "length")
       out += formatted(",length={}", c.length);
     else if (part == "k" && c.mask == 0)

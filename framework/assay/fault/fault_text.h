@@ -14,6 +14,9 @@
 
 namespace assay::fault {
 
+// Returns "0to1", "1to0" or "either".
+std::string_view word_of(Direction direction);
+
 struct FaultSpec {
   Change change;
   Site site = Site::kElement;

@@ -196,7 +196,7 @@ Mutated fp16_accumulation(const Case& c, const Tensor& output) {
   return rows_of_product(c, *s, output,
                          [&](std::vector<double>& row, const double* a, const double* b) {
                            if (bias.empty())
-                             std::fill(row.begin(), row.end(), 0.0);
+                             std::ranges::fill(row, 0.0);
                            else
                              row = bias;
                            for (std::int64_t k = 0; k < s->k; k += kChunk) {

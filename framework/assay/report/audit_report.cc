@@ -1,7 +1,5 @@
 #include "assay/report/audit_report.h"
 
-#include <algorithm>
-
 #include "assay/base/printable.h"
 #include "assay/base/text.h"
 #include "assay/report/audit_tables.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 
 #include "assay/base/text.h"
 
@@ -60,8 +59,7 @@ AuditTable findings(const AuditResult& result, int listed) {
     std::vector<std::pair<std::string, std::vector<std::string>>> by_words;
     for (const audit::Finding& f : t.findings) {
       const std::string words = formatted("{}: {}", finding_words(f.kind), f.because);
-      auto at = std::find_if(by_words.begin(), by_words.end(),
-                             [&](const auto& one) { return one.first == words; });
+      auto at = std::ranges::find_if(by_words, [&](const auto& one) { return one.first == words; });
       if (at == by_words.end()) at = by_words.insert(by_words.end(), {words, {}});
       at->second.push_back(f.subject);
     }
@@ -126,9 +124,8 @@ AuditTable sights(const AuditResult& result) {
     for (const audit::Blindness& b : t.blindness) {
       std::vector<std::string> row = {t.name, b.dtype};
       for (const audit::SightKind& kind : audit::sight_kinds()) {
-        const auto seen = std::find_if(t.sights.begin(), t.sights.end(), [&](const auto& s) {
-          return s.kind == kind.name && s.dtype == b.dtype;
-        });
+        const auto seen = std::ranges::find_if(
+            t.sights, [&](const auto& s) { return s.kind == kind.name && s.dtype == b.dtype; });
         row.push_back(seen == t.sights.end() ? "-" : least_text(*seen));
       }
       row.push_back(b.nonzero == 0 ? "-"

@@ -45,8 +45,7 @@ std::vector<Group> groups_of(const std::vector<campaign::SavedCampaign>& results
   std::vector<Group> groups;
   for (std::size_t run = 0; run < results.size(); ++run) {
     for (const campaign::SavedCell& cell : results[run].cells) {
-      auto found = std::find_if(groups.begin(), groups.end(),
-                                [&](const Group& g) { return g.name == cell.name; });
+      auto found = std::ranges::find(groups, cell.name, &Group::name);
       if (found == groups.end()) found = groups.insert(found, Group{cell.name, {}, {}, {}});
       found->runs.push_back(run);
       found->cells.push_back(&cell);
@@ -56,7 +55,7 @@ std::vector<Group> groups_of(const std::vector<campaign::SavedCampaign>& results
     std::vector<std::string> gates;
     for (const campaign::SavedCell* cell : group.cells) {
       for (const campaign::GateResult& gate : cell->result.gates) {
-        if (std::find(gates.begin(), gates.end(), gate.gate) == gates.end()) {
+        if (std::ranges::find(gates, gate.gate) == gates.end()) {
           gates.push_back(gate.gate);
         }
       }
@@ -110,10 +109,6 @@ std::string folded(const std::string& summary, const std::string& body) {
                                   xml_escaped(summary), body);
 }
 
-bool is_bounded(const campaign::MeasuredRate& r) {
-  return r.rate.trials > 0 && (r.rate.events == 0 || r.rate.events == r.rate.trials);
-}
-
 std::string void_mark(const campaign::GateResult& gate) {
   return gate.is_void() ? " <span class=void>void</span>" : "";
 }
@@ -155,15 +150,13 @@ std::string alarm_table(const std::vector<Group>& groups, std::size_t runs) {
                                                         grouped(g.clean.rows)));
       } else {
         const bool none = a.rate.events == 0;
+        const campaign::RateBounds bounds =
+            none ? campaign::upper_bounds(a) : campaign::RateBounds{};
         rows += number_cell(formatted("{} of {}", grouped(a.rate.events), grouped(a.rate.trials)));
         rows += number_cell(none ? "0" : rate_text(a));
-        rows += number_cell(
-            none ? short_number(100 * campaign::upper_bound(a.rate, campaign::kConfidence), 2)
-                 : "");
-        rows += number_cell(
-            none
-                ? short_number(100 * campaign::upper_bound_by_clusters(a, campaign::kConfidence), 2)
-                : "");
+        for (const double bound : {bounds.by_trials, bounds.by_matrices}) {
+          rows += number_cell(none ? short_number(100 * bound, 2) : "");
+        }
         rows += number_cell(
             formatted("{} of {}", grouped(g.alarmed_matrices), grouped(g.clean_matrices)));
         rows += number_cell(short_number(g.clean.worst));
@@ -176,10 +169,8 @@ std::string alarm_table(const std::vector<Group>& groups, std::size_t runs) {
         all.events += s.detected.rate.events;
         all.trials += s.detected.rate.trials;
       }
-      rows += number_cell(all.trials == 0 ? "-"
-                                          : rate_percent(static_cast<double>(all.events) /
-                                                         static_cast<double>(all.trials))) +
-              "</tr>\n";
+      rows +=
+          number_cell(all.trials == 0 ? "-" : rate_percent(campaign::share_of(all))) + "</tr>\n";
     }
   }
   return table(
@@ -197,11 +188,11 @@ std::string alarm_table(const std::vector<Group>& groups, std::size_t runs) {
 std::string rate_cell(const campaign::MeasuredRate& r, const CampaignLine& line) {
   if (r.rate.trials == 0) return "<td class=\"num bar\">-</td>";
   const bool interval = r.interval.has_value();
-  return formatted("<td class=\"num bar\" title=\"{}\">{}{}{}</td>", xml_escaped(rate_words(r)),
-                   xml_escaped(rate_text(r)), void_mark(line.result()),
-                   rate_bar(static_cast<double>(r.rate.events) / static_cast<double>(r.rate.trials),
-                            interval ? r.interval->low : NAN, interval ? r.interval->high : NAN,
-                            line.color, line.result().is_void()));
+  return formatted(
+      "<td class=\"num bar\" title=\"{}\">{}{}{}</td>", xml_escaped(rate_words(r)),
+      xml_escaped(rate_text(r)), void_mark(line.result()),
+      rate_bar(campaign::share_of(r.rate), interval ? r.interval->low : NAN,
+               interval ? r.interval->high : NAN, line.color, line.result().is_void()));
 }
 
 std::string line_heads(const std::vector<CampaignLine>& lines) {
@@ -242,7 +233,7 @@ std::string series_table(const Group& group, bool census) {
   for (const campaign::SavedCell* cell : group.cells) {
     for (const campaign::SeriesResult& s : cell->result.gates.front().series) {
       const SeriesKey key = key_of(*cell, s.series);
-      if ((s.series.bit >= 0) != census || std::find(keys.begin(), keys.end(), key) != keys.end()) {
+      if ((s.series.bit >= 0) != census || std::ranges::find(keys, key) != keys.end()) {
         continue;
       }
       keys.push_back(key);
@@ -272,14 +263,12 @@ std::string class_table(const Group& group) {
   std::string rows;
   for (const campaign::SavedCell* cell : group.cells) {
     for (const campaign::ClassResult& of : cell->result.gates.front().classes) {
-      if (std::find(names.begin(), names.end(), of.name) != names.end()) continue;
+      if (std::ranges::find(names, of.name) != names.end()) continue;
       names.push_back(of.name);
       rows += "<tr>" + name_cell(of.name) + number_cell(grouped(of.faults.injected));
       for (const CampaignLine& line : group.lines) {
         const std::vector<campaign::ClassResult>& classes = line.result().classes;
-        const auto found =
-            std::find_if(classes.begin(), classes.end(),
-                         [&](const campaign::ClassResult& c) { return c.name == of.name; });
+        const auto found = std::ranges::find(classes, of.name, &campaign::ClassResult::name);
         rows += found == classes.end() ? "<td class=\"num bar\">-</td>"
                                        : rate_cell(found->detected, line);
       }
@@ -295,7 +284,7 @@ std::string class_table(const Group& group) {
 
 const campaign::RocPoint* first_point(const std::vector<campaign::RocPoint>& points,
                                       const auto& holds) {
-  const auto found = std::find_if(points.begin(), points.end(), holds);
+  const auto found = std::ranges::find_if(points, holds);
   return found == points.end() ? nullptr : &*found;
 }
 
@@ -385,7 +374,7 @@ std::string published_table(const Group& group) {
           ours.interval = campaign::wilson(ours.rate, campaign::kConfidence);
         }
       } else {
-        const auto found = std::find_if(gate.series.begin(), gate.series.end(), [&](const auto& s) {
+        const auto found = std::ranges::find_if(gate.series, [&](const auto& s) {
           return s.series.bit == p.bit && s.series.direction == p.direction;
         });
         if (found != gate.series.end()) ours = found->detected;
@@ -407,9 +396,8 @@ std::string published_table(const Group& group) {
         kind = "warn";
         ++differ;
       }
-      const std::string what = p.bit < 0
-                                   ? "runs with an alarm"
-                                   : formatted("bit {}, {}", p.bit, direction_name(p.direction));
+      const std::string what =
+          p.bit < 0 ? "runs with an alarm" : campaign::Series{0, p.bit, p.direction}.text();
       rows += "<tr>" + name_cell(line.name) +
               cell_html(what + (p.variant.empty() ? "" : ", " + p.variant)) +
               number_cell(p.rate             ? short_number(100 * *p.rate, 6)
@@ -479,18 +467,17 @@ std::string comparison(const std::vector<Group>& groups,
       continue;
     }
     ++apart;
-    const auto rate = [](const campaign::MeasuredRate& r) {
-      return 100 * static_cast<double>(r.rate.events) / static_cast<double>(r.rate.trials);
-    };
     rows += "<tr>" + name_cell(p.cell) + name_cell(p.gate) + cell_html(p.what) +
             number_cell(rate_text(p.first)) + (results.size() > 2 ? cell_html(letter(p.run)) : "") +
             number_cell(rate_text(p.other)) +
-            number_cell(formatted("{:+.2f}", rate(p.other) - rate(p.first))) + "</tr>\n";
+            number_cell(formatted("{:+.2f}", 100 * campaign::share_of(p.other.rate) -
+                                                 100 * campaign::share_of(p.first.rate))) +
+            "</tr>\n";
   }
   for (const Group& group : groups) {
     std::vector<std::string> missing;
     for (std::size_t run = 0; run < results.size(); ++run) {
-      if (std::find(group.runs.begin(), group.runs.end(), run) == group.runs.end()) {
+      if (std::ranges::find(group.runs, run) == group.runs.end()) {
         missing.push_back(letter(run));
       }
     }
@@ -575,20 +562,14 @@ std::string source_table(const std::vector<campaign::SavedCampaign>& results) {
 
 // Explains the short forms that the page uses.
 std::string notes(const std::vector<Group>& groups) {
-  bool bounds = false, no_interval = false, is_void = false, elementwise = false;
-  bool let_through = false;
+  ShortForms used;
+  bool elementwise = false, let_through = false;
   for (const Group& group : groups) {
     for (const CampaignLine& line : group.lines) {
       const campaign::GateResult& g = line.result();
-      is_void = is_void || g.is_void();
+      used.add(g);
       elementwise = elementwise || campaign::is_elementwise(g.gate);
       let_through = let_through || g.clean.dismissed > 0;
-      std::vector<const campaign::MeasuredRate*> rates = {&g.alarms};
-      for (const campaign::SeriesResult& s : g.series) rates.push_back(&s.detected);
-      for (const campaign::MeasuredRate* r : rates) {
-        bounds = bounds || is_bounded(*r);
-        no_interval = no_interval || (r->rate.trials > 0 && !is_bounded(*r) && !r->interval);
-      }
     }
   }
   std::string out =
@@ -601,18 +582,18 @@ std::string notes(const std::vector<Group>& groups) {
       "<li>A ROC curve is of all faults of its cell together, each as often as the plan has it; "
       "its rates have no intervals. The ringed point is the threshold itself; of multiples that "
       "do the same the largest is told.\n";
-  if (bounds) {
+  if (used.bounds) {
     out +=
         "<li>&lt; a / b, &gt; a / b: none or all were seen; one-sided 95 % bounds, a if trials "
         "are independent, b by matrices if those of a matrix are not.\n";
   }
-  if (no_interval) {
+  if (used.no_interval) {
     out += formatted(
         "<li>[-]: no interval, for fewer than {} matrices do not say how much they "
         "differ.\n",
         campaign::kLeastClusters);
   }
-  if (is_void) {
+  if (used.is_void) {
     out +=
         "<li><span class=void>void</span>: the gate alarms on at least half of the clean "
         "matrices, so that what it sees of faults says nothing.\n";
@@ -646,7 +627,7 @@ std::string campaign_html(const std::vector<campaign::SavedCampaign>& results,
   }
   std::vector<std::string> names;
   for (const campaign::SavedCampaign& r : results) {
-    if (std::find(names.begin(), names.end(), r.name) == names.end()) names.push_back(r.name);
+    if (std::ranges::find(names, r.name) == names.end()) names.push_back(r.name);
   }
   const std::string title =
       formatted("Fault campaign{}: {}", names.size() > 1 ? "s" : "", joined(names));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
 
 #include "assay/base/index.h"
@@ -61,8 +60,7 @@ std::vector<PlotSeries> bit_series(const std::vector<CampaignLine>& lines,
       }
       last = s.series.bit;
       if (s.detected.rate.trials == 0) continue;
-      PlotPoint point{s.series.bit + offset,
-                      100 * share_of(s.detected.rate.events, s.detected.rate.trials),
+      PlotPoint point{s.series.bit + offset, 100 * campaign::share_of(s.detected.rate),
                       formatted("{}{}, {}: {}", line.name, gate.is_void() ? " (void)" : "",
                                 series_name(*line.cell, s.series), rate_words(s.detected))};
       if (s.detected.interval) {
@@ -116,12 +114,8 @@ std::string ratio_tick(int exponent) {
 
 }  // namespace
 
-std::string direction_name(fault::Direction direction) {
-  return direction == fault::Direction::kZeroToOne ? "0 to 1" : "1 to 0";
-}
-
 std::string series_name(const campaign::SavedCell& cell, const campaign::Series& series) {
-  if (series.bit >= 0) return formatted("bit {}, {}", series.bit, direction_name(series.direction));
+  if (series.bit >= 0) return series.text();
   std::vector<std::string> parts;
   for (const std::string& part : split(cell.faults[series.fault].text, ',')) {
     const bool is_said = part != "seed=0" && part != "count=1" && part != "direction=either";
@@ -132,9 +126,8 @@ std::string series_name(const campaign::SavedCell& cell, const campaign::Series&
 
 std::string rate_words(const campaign::MeasuredRate& r) {
   if (r.rate.trials == 0) return "none could be injected";
-  std::string words =
-      formatted("{} % of {} ({})", rate_percent(share_of(r.rate.events, r.rate.trials)),
-                grouped(r.rate.trials), grouped(r.rate.events));
+  std::string words = formatted("{} % of {} ({})", rate_percent(campaign::share_of(r.rate)),
+                                grouped(r.rate.trials), grouped(r.rate.events));
   if (!r.interval) {
     return words + formatted("; no interval, for {} {} do not say how much they differ",
                              grouped(r.clusters), r.clusters == 1 ? "matrix" : "matrices");
@@ -149,9 +142,10 @@ std::string bits_plots(const std::vector<CampaignLine>& lines) {
   for (const fault::Direction direction :
        {fault::Direction::kZeroToOne, fault::Direction::kOneToZero}) {
     std::set<int> bits;
-    Plot plot{.title = formatted("Detected by bit, flips of {}", direction_name(direction)),
-              .x = {},
-              .y = {.label = "detected, %", .low = 0, .high = 100, .ticks = percent_ticks()}};
+    Plot plot{
+        .title = formatted("Detected by bit, flips of {}", campaign::direction_text(direction)),
+        .x = {},
+        .y = {.label = "detected, %", .low = 0, .high = 100, .ticks = percent_ticks()}};
     plot.series = bit_series(lines, direction, bits);
     if (bits.empty()) continue;
     plot.x = bit_axis(bits);

@@ -22,7 +22,6 @@ struct CampaignLine {
 
 // Returns "bit 7, 0 to 1", "flips,k=1,site=row" without default settings, or "zero (class x)".
 std::string series_name(const campaign::SavedCell& cell, const campaign::Series& series);
-std::string direction_name(fault::Direction direction);
 // Returns "30 % of 200 (60); 95 % interval 20 to 40 %". Without an interval, the text has bounds or
 // the reason instead.
 std::string rate_words(const campaign::MeasuredRate& rate);

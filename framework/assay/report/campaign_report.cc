@@ -11,11 +11,6 @@ namespace {
 
 constexpr std::size_t kGateWidth = 32;
 
-std::string_view direction_text(const campaign::Series& s) {
-  if (s.bit < 0) return "";
-  return s.direction == fault::Direction::kZeroToOne ? "0 to 1" : "1 to 0";
-}
-
 std::string padded(const std::string& name, std::size_t width) {
   const std::string text = printable_name(name);
   return text.size() >= width ? text + " " : text + std::string(width - text.size(), ' ');
@@ -33,14 +28,14 @@ std::string detected_text(const campaign::MeasuredRate& r, const campaign::GateR
 }
 
 bool all_or_nothing(const campaign::CellResult& cell, std::size_t s) {
-  return std::all_of(cell.gates.begin(), cell.gates.end(), [&](const campaign::GateResult& g) {
+  return std::ranges::all_of(cell.gates, [&](const campaign::GateResult& g) {
     const Rate& r = g.series[s].detected.rate;
     return r.events == 0 || r.events == r.trials;
   });
 }
 
 bool same_outcome(const campaign::CellResult& cell, std::size_t s, std::size_t t) {
-  return std::all_of(cell.gates.begin(), cell.gates.end(), [&](const campaign::GateResult& g) {
+  return std::ranges::all_of(cell.gates, [&](const campaign::GateResult& g) {
     const Rate &a = g.series[s].detected.rate, &b = g.series[t].detected.rate;
     return (a.events == 0) == (b.events == 0) && (a.trials == 0) == (b.trials == 0);
   });
@@ -86,31 +81,22 @@ std::string clean_table(const campaign::CellResult& result) {
 
 // Explains the short forms that these results use.
 std::string notes_text(const std::vector<campaign::CellResult>& results) {
-  bool bounds = false, no_interval = false, is_void = false;
-  const auto add = [&](const campaign::MeasuredRate& r) {
-    const bool bounded = campaign::nothing_seen(r) || campaign::all_seen(r);
-    bounds = bounds || bounded;
-    no_interval = no_interval || (r.rate.trials > 0 && !bounded && !r.interval);
-  };
+  ShortForms used;
   for (const campaign::CellResult& result : results) {
-    for (const campaign::GateResult& g : result.gates) {
-      is_void = is_void || g.is_void();
-      add(g.alarms);
-      for (const campaign::SeriesResult& s : g.series) add(s.detected);
-    }
+    for (const campaign::GateResult& g : result.gates) used.add(g);
   }
   std::string out;
-  if (bounds) {
+  if (used.bounds) {
     out +=
         "< a / b, > a / b: none or all were seen; one-sided 95 % bounds, a if trials are "
         "independent, b by matrices if those of a matrix are not\n";
   }
-  if (no_interval) {
+  if (used.no_interval) {
     out +=
         formatted("[-]: no interval, for fewer than {} matrices do not say how much they differ\n",
                   campaign::kLeastClusters);
   }
-  if (is_void) {
+  if (used.is_void) {
     out +=
         "void: the gate alarms on at least half of the clean matrices, so that what it sees of "
         "faults says nothing\n";
@@ -148,9 +134,10 @@ std::string fault_table(const campaign::Cell& cell, const campaign::CellResult& 
       }
     }
     std::string name = r.series.bit < 0 ? cell.faults[r.series.fault].short_text()
-                       : last > s       ? formatted("bits {} to {}, {}", r.series.bit,
-                                                    first[last].series.bit, direction_text(r.series))
-                                  : formatted("bit {}, {}", r.series.bit, direction_text(r.series));
+                       : last > s
+                           ? formatted("bits {} to {}, {}", r.series.bit, first[last].series.bit,
+                                       campaign::direction_text(r.series.direction))
+                           : r.series.text();
     std::int64_t injected = 0;
     for (std::size_t t = s; t <= last; ++t) injected += first[t].faults.injected;
     std::string line = formatted("    {}{}", padded(name, width),
@@ -191,7 +178,7 @@ std::string rate_csv(const campaign::MeasuredRate& r) {
   std::string out = r.interval ? formatted("{},{},matrices", r.interval->low, r.interval->high)
                                : std::string(r.rate.trials > 0 ? "-,-,-" : ",,");
   out += formatted(",{}", r.clusters);
-  if (!campaign::nothing_seen(r) && !campaign::all_seen(r)) return out + ",,";
+  if (!campaign::is_bounded(r)) return out + ",,";
   const campaign::RateBounds bounds = campaign::bounds_of(r);
   return out + formatted(",{},{}", bounds.by_trials, bounds.by_matrices);
 }
@@ -200,6 +187,16 @@ std::string csv_word(const std::string& text) { return csv_cell(printable_lines(
 
 }  // namespace
 
+void ShortForms::add(const campaign::GateResult& gate) {
+  is_void = is_void || gate.is_void();
+  const auto add_rate = [&](const campaign::MeasuredRate& r) {
+    bounds = bounds || campaign::is_bounded(r);
+    no_interval = no_interval || (r.rate.trials > 0 && !campaign::is_bounded(r) && !r.interval);
+  };
+  add_rate(gate.alarms);
+  for (const campaign::SeriesResult& s : gate.series) add_rate(s.detected);
+}
+
 std::string rate_percent(double rate) {
   const double p = 100 * rate;
   return p == 0 ? "0" : p >= 99.995 && p < 100 ? formatted("{:.4f}", p) : short_number(p, 4);
@@ -207,7 +204,7 @@ std::string rate_percent(double rate) {
 
 std::string rate_text(const campaign::MeasuredRate& r) {
   if (r.rate.trials == 0) return "-";
-  const double rate = static_cast<double>(r.rate.events) / static_cast<double>(r.rate.trials);
+  const double rate = campaign::share_of(r.rate);
   if (campaign::nothing_seen(r)) {
     const campaign::RateBounds bounds = campaign::bounds_of(r);
     return formatted("< {} / {}", short_number(100 * bounds.by_trials, 2),
@@ -264,10 +261,8 @@ std::string campaign_csv(const campaign::Plan& plan,
           cell.dtype->name, has_mkn ? formatted("{}", fmt::join(cell.shape, ",")) : ",,",
           csv_word(g.gate));
       const auto rate = [](const campaign::MeasuredRate& r) {
-        const std::string share = r.rate.trials == 0
-                                      ? ""
-                                      : formatted("{}", static_cast<double>(r.rate.events) /
-                                                            static_cast<double>(r.rate.trials));
+        const std::string share =
+            r.rate.trials == 0 ? "" : formatted("{}", campaign::share_of(r.rate));
         return formatted("{},{}", share, rate_csv(r));
       };
       const std::string is_void = g.is_void() ? "void" : "";
@@ -281,12 +276,10 @@ std::string campaign_csv(const campaign::Plan& plan,
         out += formatted("{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", start,
                          census ? "flip" : csv_word(cell.faults[s.series.fault].fault.text()),
                          census ? std::to_string(s.series.bit) : "",
-                         !census                                              ? ""
-                         : s.series.direction == fault::Direction::kZeroToOne ? "0to1"
-                                                                              : "1to0",
-                         s.faults.injected, s.detections.detected, rate(s.detected),
-                         s.faults.masked, s.faults.not_injectable, s.faults.not_finite,
-                         s.detections.not_checkable, s.detections.dismissed, is_void,
+                         census ? fault::word_of(s.series.direction) : "", s.faults.injected,
+                         s.detections.detected, rate(s.detected), s.faults.masked,
+                         s.faults.not_injectable, s.faults.not_finite, s.detections.not_checkable,
+                         s.detections.dismissed, is_void,
                          csv_word(cell.faults[s.series.fault].class_name));
       }
     }

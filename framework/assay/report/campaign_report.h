@@ -20,6 +20,12 @@ std::string campaign_text(const campaign::Plan& plan,
 std::string campaign_csv(const campaign::Plan& plan,
                          const std::vector<campaign::CellResult>& results);
 
+// The short forms that the results of some gates use, for the notes that explain them.
+struct ShortForms {
+  bool bounds = false, no_interval = false, is_void = false;
+  void add(const campaign::GateResult& gate);
+};
+
 // Returns a rate in percent, such as "12.35". A rate just below 100 % has four decimals.
 std::string rate_percent(double rate);
 // Returns one of

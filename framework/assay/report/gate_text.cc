@@ -8,11 +8,9 @@
 
 #include "assay/base/printable.h"
 #include "assay/base/text.h"
-#include "assay/judge/blindness.h"
 #include "assay/judge/complex.h"
 #include "assay/judge/metric_table.h"
 #include "assay/judge/rule_table.h"
-#include "assay/report/mutations.h"
 
 namespace assay::report {
 namespace {
@@ -62,9 +60,8 @@ Offer offer_of(const Verdict& v) {
 
 // Returns the visible width: the number of bytes without the continuation bytes of UTF-8.
 std::size_t width_of(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-  }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
 // The number of cases up to which a table also lists those that passed.
@@ -98,8 +95,8 @@ std::string noted(const GateReport& report) {
   constexpr std::size_t kNoted = 8;
   std::vector<std::pair<std::string, std::int64_t>> texts;
   const auto add = [&](const std::string& note) {
-    const auto known = std::find_if(texts.begin(), texts.end(),
-                                    [&](const auto& text) { return text.first == note; });
+    const auto known =
+        std::ranges::find_if(texts, [&](const auto& text) { return text.first == note; });
     if (known == texts.end())
       texts.emplace_back(note, 1);
     else
@@ -397,8 +394,8 @@ std::string gate_line(const GateReport& report) {
 
 std::string gate_table(const GateReport& report, bool color, std::size_t explained, bool all) {
   const Metric &max_ulp = *find_metric("max_ulp"), &snr = *find_metric("snr_db");
-  const bool several = std::any_of(report.cases.begin(), report.cases.end(),
-                                   [](const CaseReport& c) { return !c.file.empty(); });
+  const bool several =
+      std::ranges::any_of(report.cases, [](const CaseReport& c) { return !c.file.empty(); });
   std::vector<std::string> header = {
       "case",      "outcome", "dtype",           "shape",       "output",  "mismatches",
       "max/bound", "blind",   max_ulp.heading(), snr.heading(), "standard"};
@@ -420,7 +417,7 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
   // If there are many cases, only those that did not pass have rows, failures first, so that they
   // are easy to find.
   const std::vector<const CaseReport*> order = worst_first(report);
-  const auto passed = std::count_if(report.cases.begin(), report.cases.end(), has_nothing_to_say);
+  const auto passed = std::ranges::count_if(report.cases, has_nothing_to_say);
   const bool lists_all = all || report.cases.size() <= kFewCases;
   for (std::size_t i = 0; i < report.cases.size(); ++i) {
     const CaseReport& c = lists_all ? report.cases[i] : *order[i];

@@ -57,15 +57,6 @@ std::string metric_heads() {
   return heads;
 }
 
-std::string metric_cells(const Verdict& v) {
-  std::string cells;
-  for (const std::string_view name : kMetricColumns) {
-    cells +=
-        formatted("<td class=num>{}</td>", v.metrics ? find_metric(name)->cell(*v.metrics) : "-");
-  }
-  return cells;
-}
-
 // The name of a case, after its file if there are several.
 std::string name_cells(const CaseReport& c, bool several) {
   return formatted("{}<td><code>{}</code></td>",
@@ -78,35 +69,38 @@ std::string outcome_cell(const CaseReport& c, Outcome outcome) {
   return formatted("<td class={}><b>{}</b></td>", kind_of(c, outcome), c.outcome_text(outcome));
 }
 
+// A row of a verdict. `numbers` are the cells from the mismatches to the last metric, and `bound`
+// is HTML.
+std::string plain_row(const CaseReport& c, bool several, Outcome outcome,
+                      const std::vector<std::string>& numbers, const std::string& bound) {
+  std::string cells;
+  for (const std::string& number : numbers) cells += formatted("<td class=num>{}</td>", number);
+  return formatted("<tr>{}{}<td>{} {}</td><td>{}</td>{}<td>{}</td></tr>\n", name_cells(c, several),
+                   outcome_cell(c, outcome), xml_escaped(c.dtype), shape_text(c.shape),
+                   xml_escaped(c.producer), cells, bound);
+}
+
 std::string plain_row(const CaseReport& c, const Verdict& v, bool several) {
   const bool judged = v.sites > 0;
-  std::string notes;
-  for (const std::string& note : notes_of(v)) {
-    notes += formatted("<div class=soft>{}</div>", xml_escaped(note));
+  std::vector<std::string> numbers = {judged ? grouped(v.mismatches) : "-",
+                                      judged ? short_number(v.worst_ratio) : "-", blind_cell(v)};
+  for (const std::string_view name : kMetricColumns) {
+    numbers.push_back(v.metrics ? find_metric(name)->cell(*v.metrics) : "-");
   }
-  const auto number = [](const std::string& text) {
-    return formatted("<td class=num>{}</td>", text);
-  };
-  return formatted(
-      "<tr>{}{}<td>{} {}</td><td>{}</td>{}{}{}{}<td>{}</td></tr>\n", name_cells(c, several),
-      outcome_cell(c, v.outcome), xml_escaped(c.dtype), shape_text(c.shape),
-      xml_escaped(c.producer), number(judged ? grouped(v.mismatches) : "-"),
-      number(judged ? short_number(v.worst_ratio) : "-"), number(blind_cell(v)), metric_cells(v),
-      xml_escaped(v.bound.standard.empty()
-                      ? "-"
-                      : formatted("{}: {}", standard_text(v.bound), v.bound.text())) +
-          notes);
+  std::string bound = xml_escaped(
+      v.bound.standard.empty() ? "-" : formatted("{}: {}", standard_text(v.bound), v.bound.text()));
+  for (const std::string& note : notes_of(v)) {
+    bound += formatted("<div class=soft>{}</div>", xml_escaped(note));
+  }
+  return plain_row(c, several, v.outcome, numbers, bound);
 }
 
 std::string plain_row(const CaseReport& c, const AbftVerdict& a, bool several) {
   const bool judged = a.checks > 0;
-  return formatted(
-      "<tr>{}{}<td>{} {}</td><td>{}</td><td class=num>{}</td><td class=num>{}</td>"
-      "<td class=num>-</td><td class=num>-</td><td class=num>-</td><td class=num>-</td>"
-      "<td>abft {}</td></tr>\n",
-      name_cells(c, several), outcome_cell(c, a.outcome), xml_escaped(c.dtype), shape_text(c.shape),
-      xml_escaped(c.producer), judged ? grouped(a.flagged) : "-",
-      judged ? short_number(a.worst_ratio) : "-", xml_escaped(a.spec));
+  std::vector<std::string> numbers = {judged ? grouped(a.flagged) : "-",
+                                      judged ? short_number(a.worst_ratio) : "-"};
+  numbers.resize(3 + std::size(kMetricColumns), "-");
+  return plain_row(c, several, a.outcome, numbers, "abft " + xml_escaped(a.spec));
 }
 
 // The page without its script: rows and explanations. If there are too many, failures come first.
@@ -189,8 +183,7 @@ class Plain {
 // The texts with their counts, the most frequent first.
 std::string counted_text(const std::map<std::string, std::int64_t>& counts) {
   std::vector<std::pair<std::string, std::int64_t>> order(counts.begin(), counts.end());
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::ranges::stable_sort(order, [](const auto& a, const auto& b) { return a.second > b.second; });
   constexpr std::size_t kNamed = 12;
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < std::min(kNamed, order.size()); ++i) {
@@ -247,7 +240,7 @@ std::string operators(const GateReport& report) {
   for (const CaseReport* c : worst_outputs(report)) ++counts[c->op][c->outcome_text()];
   std::vector<std::string> names;
   for (const auto& [name, by_outcome] : counts) names.push_back(name);
-  std::stable_sort(names.begin(), names.end(), natural_less);
+  std::ranges::stable_sort(names, natural_less);
   constexpr std::size_t kFew = 8;
   std::string out = formatted(
       "<details{}><summary>{} {}</summary>\n<div class=scroll><table class=operators>"
@@ -306,7 +299,7 @@ std::string charts(const GateReport& report) {
   const auto keep_worst = [](RowsChart& chart, double sign) {
     const std::size_t all = chart.rows.size();
     if (all <= kChartRows) return;
-    std::stable_sort(chart.rows.begin(), chart.rows.end(), [&](const auto& a, const auto& b) {
+    std::ranges::stable_sort(chart.rows, [&](const auto& a, const auto& b) {
       if (std::isnan(a.value) || std::isnan(b.value))
         return std::isnan(a.value) < std::isnan(b.value);
       return sign * a.value > sign * b.value;

@@ -13,7 +13,6 @@
 #include "assay/base/printable.h"
 #include "assay/base/text.h"
 #include "assay/judge/metric_table.h"
-#include "assay/report/escape.h"
 #include "assay/report/gate_text.h"
 #include "assay/wire/json.h"
 
@@ -39,7 +38,7 @@ class Strings {
     for (const auto& [text, number] : numbers_) texts[number] = &text;
     std::vector<std::size_t> sorted(texts.size()), places(texts.size());
     std::iota(sorted.begin(), sorted.end(), std::size_t{0});
-    std::sort(sorted.begin(), sorted.end(), [&](std::size_t a, std::size_t b) {
+    std::ranges::sort(sorted, [&](std::size_t a, std::size_t b) {
       const std::string &one = *texts[a], &other = *texts[b];
       if (natural_less(one, other)) return true;
       return !natural_less(other, one) && one < other;

@@ -20,8 +20,7 @@ std::string mutation_table(const GateReport& report) {
   for (const CaseReport& c : report.cases) {
     passed += c.mutations.empty() ? 0 : 1;
     for (const MutationResult& m : c.mutations) {
-      auto row =
-          std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.name == m.name; });
+      auto row = std::ranges::find(rows, m.name, &Row::name);
       if (row == rows.end()) row = rows.insert(rows.end(), Row{m.name, 0, 0, 0, {}});
       if (!m.applied) continue;
       ++row->applied;

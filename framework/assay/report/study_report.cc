@@ -1,7 +1,5 @@
 #include "assay/report/study_report.h"
 
-#include <cmath>
-
 #include "assay/base/printable.h"
 #include "assay/base/text.h"
 

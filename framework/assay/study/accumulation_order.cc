@@ -93,60 +93,18 @@ SumTree probe_product(const Machine& machine, const std::string& dtype, std::int
 struct Reduce {
   const char *machine, *dtype, *order;
   ReduceOrder row;
-  std::int64_t chunk = 1;
-  std::int64_t terms;
+  std::int64_t chunk, terms;
 };
 constexpr Reduce kReduces[] = {
-    {.machine = "cpu_fma",
-     .dtype = "float32",
-     .order = "sequential",
-     .row = ReduceOrder::kSequential,
-     .terms = 64},
-    {.machine = "cpu_fma",
-     .dtype = "float32",
-     .order = "pairwise",
-     .row = ReduceOrder::kPairwise,
-     .terms = 100},
-    {.machine = "ascend910b",
-     .dtype = "float16",
-     .order = "sequential",
-     .row = ReduceOrder::kSequential,
-     .terms = 64},
-    {.machine = "ascend910b",
-     .dtype = "float16",
-     .order = "pairwise",
-     .row = ReduceOrder::kPairwise,
-     .terms = 64},
-    {.machine = "ascend910b",
-     .dtype = "float16",
-     .order = "block",
-     .row = ReduceOrder::kBlock,
-     .chunk = 32,
-     .terms = 128},
-    {.machine = "ascend910b",
-     .dtype = "float32",
-     .order = "ascend910b_first_n",
-     .row = ReduceOrder::kFirstN,
-     .chunk = 64,
-     .terms = 320},
-    {.machine = "ascend910b",
-     .dtype = "float32",
-     .order = "ascend910b_high_dim",
-     .row = ReduceOrder::kHighDim,
-     .chunk = 64,
-     .terms = 320},
-    {.machine = "ascend910b",
-     .dtype = "float16",
-     .order = "ascend910b_first_n",
-     .row = ReduceOrder::kFirstN,
-     .chunk = 128,
-     .terms = 384},
-    {.machine = "ascend910b",
-     .dtype = "float16",
-     .order = "ascend910b_high_dim",
-     .row = ReduceOrder::kHighDim,
-     .chunk = 128,
-     .terms = 512},
+    {"cpu_fma", "float32", "sequential", ReduceOrder::kSequential, 1, 64},
+    {"cpu_fma", "float32", "pairwise", ReduceOrder::kPairwise, 1, 100},
+    {"ascend910b", "float16", "sequential", ReduceOrder::kSequential, 1, 64},
+    {"ascend910b", "float16", "pairwise", ReduceOrder::kPairwise, 1, 64},
+    {"ascend910b", "float16", "block", ReduceOrder::kBlock, 32, 128},
+    {"ascend910b", "float32", "ascend910b_first_n", ReduceOrder::kFirstN, 64, 320},
+    {"ascend910b", "float32", "ascend910b_high_dim", ReduceOrder::kHighDim, 64, 320},
+    {"ascend910b", "float16", "ascend910b_first_n", ReduceOrder::kFirstN, 128, 384},
+    {"ascend910b", "float16", "ascend910b_high_dim", ReduceOrder::kHighDim, 128, 512},
 };
 
 // The summation tree of a kernel that others wrote, as it was found from the kernel's sums.
@@ -204,9 +162,8 @@ class Trees {
 
   void finish() {
     result_.tables.push_back(std::move(table_));
-    result_.findings.push_back(
-        {agree_ == count_,
-         formatted("{} of {} trees are those of the rows of the tables", agree_, count_)});
+    result_.found(agree_ == count_, "{} of {} trees are those of the rows of the tables", agree_,
+                  count_);
   }
 
  private:

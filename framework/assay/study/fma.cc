@@ -79,14 +79,12 @@ void errors(const StudyOptions& options, StudyResult& result) {
     worst_two = std::max(worst_two, two_most);
   }
   result.tables.push_back(std::move(table));
-  result.findings.push_back(
-      {worst_one <= 0.5 + 1e-6,
-       formatted("one rounding is never more than half an ulp off (largest {})",
-                 short_number(worst_one))});
-  result.findings.push_back(
-      {worst_two > 1e4, formatted("two roundings lose all digits where the sum cancels (largest {} "
-                                  "ulps)",
-                                  short_number(worst_two))});
+  result.found(worst_one <= 0.5 + 1e-6,
+               "one rounding is never more than half an ulp off (largest {})", worst_one);
+  result.found(worst_two > 1e4,
+               "two roundings lose all digits where the sum cancels (largest {} "
+               "ulps)",
+               worst_two);
   result.charts.push_back({.name = "errors",
                            .title = "Error of a x + b, b normal",
                            .x_label = "ulps of the exact value (the last bar: and more)",
@@ -132,14 +130,12 @@ void indices(StudyResult& result) {
     }
   }
   result.tables.push_back(std::move(table));
-  result.findings.push_back(
-      {jump == 2000, formatted("0.999998 in place of 1 is 2e-6 off, and {} off behind an index",
-                               number_text(jump))});
-  result.findings.push_back(
-      {flips > 1000 && largest == 2000,
-       formatted(
-           "{} of {} inputs a x + b flip int(y) by their second rounding, {} off behind the index",
-           flips, tried, number_text(largest))});
+  result.found(jump == 2000, "0.999998 in place of 1 is 2e-6 off, and {} off behind an index",
+               number_text(jump));
+  result.found(
+      flips > 1000 && largest == 2000,
+      "{} of {} inputs a x + b flip int(y) by their second rounding, {} off behind the index",
+      flips, tried, number_text(largest));
 }
 
 // Returns a deform_roi_pool of an image of side x side pixels. A box is image, x1, y1, x2, y2.
@@ -179,6 +175,20 @@ Case pool_case(const StudyOptions& options, bool on_grid, bool with_offset, std:
     c.inputs["offset"] = Tensor::from_values(format_named("float32"), {rois, 2, 7, 7}, offsets);
   }
   return c;
+}
+
+// Returns the largest difference of the results with one rounding and with two roundings.
+double largest_difference(Case c, const StudyOptions& options) {
+  std::vector<double> results[2];
+  for (const std::int64_t fused : {0, 1}) {
+    c.attributes["fused"] = fused;
+    results[fused] = emulate(c, machine_named("hopper"), options.threads).view().values();
+  }
+  double most = 0;
+  for (std::size_t i = 0; i < results[0].size(); ++i) {
+    most = std::max(most, std::abs(results[1][i] - results[0][i]));
+  }
+  return most;
 }
 
 // Tries all boxes whose corners y1 and y2 are whole numbers, with y1 below 256 and a height of at
@@ -225,24 +235,16 @@ void edges(const StudyOptions& options, StudyResult& result) {
   result.tables.push_back(std::move(table));
   double most = 0;
   if (!at_edge.empty()) {
-    Case c = pool_of(at_edge, pixels, kSide, 1);
-    c.attributes["fused"] = std::int64_t{1};
-    const auto a = emulate(c, machine_named("hopper"), options.threads).view().values();
-    c.attributes["fused"] = std::int64_t{0};
-    const auto b = emulate(c, machine_named("hopper"), options.threads).view().values();
-    for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(a[i] - b[i]));
+    most = largest_difference(pool_of(at_edge, pixels, kSide, 1), options);
   }
   const double in_a_million = 1e6 * static_cast<double>(flips) / static_cast<double>(coordinates);
-  result.findings.push_back(
-      {in_a_million > 20 && in_a_million < 400,
-       formatted("of all rois of whole numbers {} in a million coordinates flip",
-                 short_number(in_a_million))});
-  result.findings.push_back(
-      {most >= 300,
-       formatted(
-           "bilinear samples hide a flip, but at the image's end, where they become 0: of an image "
-           "of 1000s {} rois then differ by up to {}",
-           at_edge.size() / 5, short_number(most))});
+  result.found(in_a_million > 20 && in_a_million < 400,
+               "of all rois of whole numbers {} in a million coordinates flip", in_a_million);
+  result.found(
+      most >= 300,
+      "bilinear samples hide a flip, but at the image's end, where they become 0: of an image "
+      "of 1000s {} rois then differ by up to {}",
+      at_edge.size() / 5, most);
 }
 
 // The coordinates and the results of 20 000 boxes of each kind, with one rounding and with two
@@ -264,9 +266,10 @@ void pooling(const StudyOptions& options, StudyResult& result) {
       {.text = "integers", .on_grid = true, .with_offset = false},
       {.text = "integers, with offsets", .on_grid = true, .with_offset = true},
   };
+  constexpr std::int64_t kRois = 20000;
   double lowest = 1, highest = 0, random_flips = 0, grid_flips = 0;
   for (const auto& kind : kinds) {
-    Case c = pool_case(options, kind.on_grid, kind.with_offset, 20000);
+    const Case c = pool_case(options, kind.on_grid, kind.with_offset, kRois);
     const std::vector<float> one = deform_roi_coordinates(c, true),
                              two = deform_roi_coordinates(c, false);
     std::int64_t differ = 0, flips = 0;
@@ -274,34 +277,24 @@ void pooling(const StudyOptions& options, StudyResult& result) {
       differ += one[i] != two[i] ? 1 : 0;
       flips += static_cast<int>(one[i]) != static_cast<int>(two[i]) ? 1 : 0;
     }
-    c.attributes["fused"] = std::int64_t{1};
-    const Tensor fused = emulate(c, machine_named("hopper"), options.threads);
-    c.attributes["fused"] = std::int64_t{0};
-    const Tensor unfused = emulate(c, machine_named("hopper"), options.threads);
-    const auto a = fused.view().values(), b = unfused.view().values();
-    double most = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      most = std::max(most, std::abs(a[i] - b[i]));
-    }
+    const double most = largest_difference(c, options);
     const auto n = static_cast<double>(one.size());
     const double share = static_cast<double>(differ) / n,
                  flipped = 1e6 * static_cast<double>(flips) / n;
     table.add({std::string(kind.text), static_cast<std::int64_t>(one.size()), share, flipped,
-               static_cast<std::int64_t>(a.size()), most});
+               kRois * 49, most});
     lowest = std::min(lowest, share);
     highest = std::max(highest, share);
     if (!kind.on_grid) random_flips = std::max(random_flips, flipped);
     if (kind.on_grid && !kind.with_offset) grid_flips = flipped;
   }
   result.tables.push_back(std::move(table));
-  result.findings.push_back({lowest > 0.02 && highest < 0.12,
-                             formatted("{} to {} percent of deform_roi_pool's coordinates differ",
-                                       short_number(100 * lowest), short_number(100 * highest))});
-  result.findings.push_back(
-      {grid_flips > 50 && grid_flips < 250 && random_flips < 5,
-       formatted(
-           "integer parts flip for integer rois ({} in a million), hardly for random ones ({})",
-           short_number(grid_flips), short_number(random_flips))});
+  result.found(lowest > 0.02 && highest < 0.12,
+               "{} to {} percent of deform_roi_pool's coordinates differ", 100 * lowest,
+               100 * highest);
+  result.found(grid_flips > 50 && grid_flips < 250 && random_flips < 5,
+               "integer parts flip for integer rois ({} in a million), hardly for random ones ({})",
+               grid_flips, random_flips);
 }
 
 }  // namespace

@@ -81,16 +81,6 @@ double sum_of(const Method& m, const std::vector<double>& x, const std::vector<d
   return sum * sx * sy;
 }
 
-// The dot product of x and y by the method.
-double computed(const Method& m, const std::vector<double>& x, const std::vector<double>& y) {
-  const std::size_t step = m.chunk > 0 ? static_cast<std::size_t>(m.chunk) : x.size();
-  float total = 0;
-  for (std::size_t first = 0; first < x.size(); first += step) {
-    total += static_cast<float>(sum_of(m, x, y, first, std::min(x.size(), first + step)));
-  }
-  return static_cast<double>(total);
-}
-
 double exact_dot(const std::vector<double>& x, const std::vector<double>& y) {
   double sum = 0;
   exact_matmul(1, 1, static_cast<std::int64_t>(x.size()), x.data(), y.data(), &sum, 1);
@@ -113,6 +103,17 @@ Pair draw_pair(const StudyOptions& options, std::uint64_t stream, std::int64_t l
   return p;
 }
 
+// The dot product of a pair by the method.
+double computed(const Method& m, const Pair& p) {
+  const std::size_t size = p.x.size();
+  const std::size_t step = m.chunk > 0 ? static_cast<std::size_t>(m.chunk) : size;
+  float total = 0;
+  for (std::size_t first = 0; first < size; first += step) {
+    total += static_cast<float>(sum_of(m, p.x, p.y, first, std::min(size, first + step)));
+  }
+  return static_cast<double>(total);
+}
+
 // The signal-to-noise ratio (SNR) of repeated dot products.
 struct Ratio {
   double signal = 0, noise = 0;  // sums of the squares of exact results and of their errors
@@ -130,18 +131,20 @@ struct Ratio {
   // Returns the SNR of the repeat at this share of the way from the smallest to the largest one.
   double at(double share) const {
     std::vector<double> sorted = each;
-    std::sort(sorted.begin(), sorted.end());
+    std::ranges::sort(sorted);
     return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))];
   }
 };
 
-Ratio run(const StudyOptions& options, std::int64_t repeats, const Method& m, std::int64_t length,
-          double rho) {
+// `dot` computes the dot product of a pair.
+template <typename Dot>
+Ratio run(const StudyOptions& options, std::int64_t repeats, std::int64_t length, double rho,
+          const Dot& dot) {
   std::vector<double> exact(static_cast<std::size_t>(repeats)), got(exact.size());
   parallel_for(repeats, options.threads, [&](std::int64_t i) {
     const Pair p = draw_pair(options, 1000 + static_cast<std::uint64_t>(i), length, rho);
     exact[static_cast<std::size_t>(i)] = exact_dot(p.x, p.y);
-    got[static_cast<std::size_t>(i)] = computed(m, p.x, p.y);
+    got[static_cast<std::size_t>(i)] = dot(p);
   });
   Ratio ratio;
   for (std::size_t i = 0; i < exact.size(); ++i) ratio.add(exact[i], got[i]);
@@ -184,7 +187,8 @@ void step_by_step(const StudyOptions& options, std::int64_t repeats, StudyResult
                    .y_label = "dot products"};
   std::vector<double> snr;
   for (const Method& m : methods) {
-    const Ratio r = run(options, repeats, m, kLength, 0);
+    const Ratio r =
+        run(options, repeats, kLength, 0, [&](const Pair& p) { return computed(m, p); });
     std::vector<StudyCell> row = {m.text, repeats};
     append_snr(row, r);
     table.add(row);
@@ -197,18 +201,13 @@ void step_by_step(const StudyOptions& options, std::int64_t repeats, StudyResult
   result.tables.push_back(std::move(table));
   result.charts.push_back(std::move(chart));
   const double scaled = snr[6];
-  result.findings.push_back(
-      {snr[0] > -1 && snr[0] < 1,
-       formatted("(a) without a scale the SNR is {} dB", short_number(snr[0]))});
-  result.findings.push_back(
-      {scaled > 1 && scaled < 10 && scaled > snr[0] + 1,
-       formatted("(a) a scale of 64 raises it to {} dB", short_number(scaled))});
-  result.findings.push_back({snr[7] > scaled && snr[8] > snr[7],
-                             formatted("(a) chunks raise it further: {} dB (512), {} dB (128)",
-                                       short_number(snr[7]), short_number(snr[8]))});
-  result.findings.push_back({snr[9] > snr[8] && snr[10] > snr[9],
-                             formatted("(a) block scales most: {} dB (512), {} dB (128)",
-                                       short_number(snr[9]), short_number(snr[10]))});
+  result.found(snr[0] > -1 && snr[0] < 1, "(a) without a scale the SNR is {} dB", snr[0]);
+  result.found(scaled > 1 && scaled < 10 && scaled > snr[0] + 1,
+               "(a) a scale of 64 raises it to {} dB", scaled);
+  result.found(snr[7] > scaled && snr[8] > snr[7],
+               "(a) chunks raise it further: {} dB (512), {} dB (128)", snr[7], snr[8]);
+  result.found(snr[9] > snr[8] && snr[10] > snr[9],
+               "(a) block scales most: {} dB (512), {} dB (128)", snr[9], snr[10]);
 }
 
 // Model (a) with vectors that are more and more correlated, short and long ones.
@@ -237,15 +236,14 @@ void correlated(const StudyOptions& options, std::int64_t repeats, StudyResult& 
       StudySeries error{.name = formatted("{}, K = {}", methods[m].text, lengths[l])};
       StudySeries decibels{.name = methods[m].text};
       for (const double rho : rhos) {
-        const Ratio r = run(options, repeats, methods[m], lengths[l], rho);
+        const Ratio r = run(options, repeats, lengths[l], rho,
+                            [&](const Pair& p) { return computed(methods[m], p); });
         const double rms = r.error(static_cast<double>(repeats));
         std::vector<StudyCell> row = {methods[m].text, lengths[l], rho, repeats, rms};
         append_snr(row, r);
         table.add(row);
-        error.x.push_back(rho);
-        error.y.push_back(rms);
-        decibels.x.push_back(rho);
-        decibels.y.push_back(r.db());
+        error.add(rho, rms);
+        decibels.add(rho, r.db());
         if (rho == rhos[0]) first[m][l] = r;
         last[m][l] = r;
       }
@@ -260,45 +258,37 @@ void correlated(const StudyOptions& options, std::int64_t repeats, StudyResult& 
   const auto growth = [&](std::size_t m, std::size_t l) {
     return last[m][l].error(n) / first[m][l].error(n);
   };
-  result.findings.push_back(
-      {growth(0, 0) > 1 && growth(0, 1) > growth(0, 0),
-       formatted(
-           "(a) from rho 0 to 0.99 the error of scale 64 grows {} times at K = {}, {} times at "
-           "K = {}",
-           short_number(growth(0, 0)), lengths[0], short_number(growth(0, 1)), lengths[1])});
+  result.found(growth(0, 0) > 1 && growth(0, 1) > growth(0, 0),
+               "(a) from rho 0 to 0.99 the error of scale 64 grows {} times at K = {}, {} times at "
+               "K = {}",
+               growth(0, 0), lengths[0], growth(0, 1), lengths[1]);
   const auto width = [](const Ratio& r) { return r.at(0.9) - r.at(0.1); };
   bool narrower = true, better_worst = true;
   for (std::size_t m = 0; m < 3; ++m) {
     narrower = narrower && width(last[m][1]) < width(first[m][1]);
     better_worst = better_worst && last[m][1].at(0) > first[m][1].at(0);
   }
-  result.findings.push_back(
-      {narrower && better_worst,
-       formatted(
-           "(a) the SNR's distribution narrows ({} to {} dB between its tenths, one sum; {} to {} "
-           "dB, block scale) and its worst case improves ({} to {} dB, {} to {} dB)",
-           short_number(width(first[0][1])), short_number(width(last[0][1])),
-           short_number(width(first[2][1])), short_number(width(last[2][1])),
-           short_number(first[0][1].at(0)), short_number(last[0][1].at(0)),
-           short_number(first[2][1].at(0)), short_number(last[2][1].at(0)))});
+  result.found(
+      narrower && better_worst,
+      "(a) the SNR's distribution narrows ({} to {} dB between its tenths, one sum; {} to {} "
+      "dB, block scale) and its worst case improves ({} to {} dB, {} to {} dB)",
+      width(first[0][1]), width(last[0][1]), width(first[2][1]), width(last[2][1]),
+      first[0][1].at(0), last[0][1].at(0), first[2][1].at(0), last[2][1].at(0));
   const bool lower_best =
       last[0][1].at(1) < first[0][1].at(1) && last[1][1].at(1) < first[1][1].at(1);
-  result.findings.push_back(
-      {lower_best,
-       formatted(
-           "(a) its best case falls ({} to {} dB with one sum, {} to {} dB with chunks; with block "
-           "scales, whose errors stay small, {} to {} dB)",
-           short_number(first[0][1].at(1)), short_number(last[0][1].at(1)),
-           short_number(first[1][1].at(1)), short_number(last[1][1].at(1)),
-           short_number(first[2][1].at(1)), short_number(last[2][1].at(1)))});
+  result.found(
+      lower_best,
+      "(a) its best case falls ({} to {} dB with one sum, {} to {} dB with chunks; with block "
+      "scales, whose errors stay small, {} to {} dB)",
+      first[0][1].at(1), last[0][1].at(1), first[1][1].at(1), last[1][1].at(1), first[2][1].at(1),
+      last[2][1].at(1));
   // Returns the gain of a method over one sum in dB, at rho = 0.99 and K = 4096.
   const auto gain = [&](std::size_t m) { return last[m][1].db() - last[0][1].db(); };
-  result.findings.push_back(
-      {gain(1) > 5 && gain(2) > gain(1) + 10,
-       formatted(
-           "(a) correlated vectors gain most from promotion and block scales: {} and {} dB over "
-           "one sum",
-           short_number(gain(1)), short_number(gain(2)))});
+  result.found(
+      gain(1) > 5 && gain(2) > gain(1) + 10,
+      "(a) correlated vectors gain most from promotion and block scales: {} and {} dB over "
+      "one sum",
+      gain(1), gain(2));
 }
 
 // The values times `scale`, rounded to float8_e4m3fn (to nearest, ties to even).
@@ -326,16 +316,10 @@ void tensor_core(const StudyOptions& options, std::int64_t repeats, StudyResult&
   for (const double scale : {1.0, 64.0}) {
     for (const bool promotes : {false, true}) {
       const DotModel& unit = promotes ? promoted : model;
-      std::vector<double> exact(static_cast<std::size_t>(repeats)), got(exact.size());
-      parallel_for(repeats, options.threads, [&](std::int64_t i) {
-        const Pair p = draw_pair(options, 1000 + static_cast<std::uint64_t>(i), kLong, 0);
+      const Ratio r = run(options, repeats, kLong, 0, [&](const Pair& p) {
         const std::vector<double> x = coded(p.x, scale), y = coded(p.y, scale);
-        exact[static_cast<std::size_t>(i)] = exact_dot(p.x, p.y);
-        got[static_cast<std::size_t>(i)] =
-            dot_oracle(unit, kLong, x.data(), 1, y.data(), 1, 0) / (scale * scale);
+        return dot_oracle(unit, kLong, x.data(), 1, y.data(), 1, 0) / (scale * scale);
       });
-      Ratio r;
-      for (std::size_t i = 0; i < exact.size(); ++i) r.add(exact[i], got[i]);
       std::vector<StudyCell> row = {formatted("{}{}", scale == 1 ? "no scale" : "scale 64",
                                               promotes ? ", promotion every 128" : ""),
                                     repeats};
@@ -347,9 +331,7 @@ void tensor_core(const StudyOptions& options, std::int64_t repeats, StudyResult&
   }
   result.tables.push_back(std::move(table));
   result.charts.push_back(std::move(chart));
-  result.findings.push_back(
-      {plain > 20 && plain < 25,
-       formatted("(b) without a scale the SNR is {} dB", short_number(plain))});
+  result.found(plain > 20 && plain < 25, "(b) without a scale the SNR is {} dB", plain);
 
   StudyTable biased{
       .name = "promotion",
@@ -385,8 +367,7 @@ void tensor_core(const StudyOptions& options, std::int64_t repeats, StudyResult&
     double means[2] = {0, 0};
     for (int i = 0; i < 2; ++i) {
       for (const double e : errors[i]) means[i] += e / static_cast<double>(repeats);
-      lines.series[static_cast<std::size_t>(i)].x.push_back(static_cast<double>(length));
-      lines.series[static_cast<std::size_t>(i)].y.push_back(means[i]);
+      lines.series[static_cast<std::size_t>(i)].add(static_cast<double>(length), means[i]);
     }
     biased.add({length, repeats, means[0], means[1]});
     without = means[0];
@@ -394,11 +375,10 @@ void tensor_core(const StudyOptions& options, std::int64_t repeats, StudyResult&
   }
   result.tables.push_back(std::move(biased));
   result.charts.push_back(std::move(lines));
-  result.findings.push_back(
-      {without > 0.05 && without < 0.085 && with > 0.0002 && with < 0.001,
-       formatted("(b) long biased sums need promotion: uniform(0, 1), K = 4096, is {} percent off "
-                 "without, {} with one every 128",
-                 short_number(100 * without), short_number(100 * with))});
+  result.found(without > 0.05 && without < 0.085 && with > 0.0002 && with < 0.001,
+               "(b) long biased sums need promotion: uniform(0, 1), K = 4096, is {} percent off "
+               "without, {} with one every 128",
+               100 * without, 100 * with);
 }
 
 }  // namespace

@@ -97,8 +97,7 @@ void orders(const StudyOptions& options, StudyResult& result) {
     for (std::size_t i = 0; i < std::size(kOrders); ++i) {
       table.add({std::string(dtype), kOrders[i].text(), draws, most[i],
                  sums[i] / static_cast<double>(draws)});
-      series.x.push_back(static_cast<double>(i));
-      series.y.push_back(most[i]);
+      series.add(static_cast<double>(i), most[i]);
     }
     chart.series.push_back(series);
   }
@@ -112,16 +111,14 @@ void orders(const StudyOptions& options, StudyResult& result) {
   ratios.add({std::string("all"), f16, f32, ratio});
   ratios.add({std::string("blocks of 64 to 1024"), blocks16, blocks32, blocks16 / blocks32});
   result.tables.push_back(std::move(ratios));
-  result.findings.push_back(
-      {f32 > 0 && f32 < 0.5 && ratio > 100,
-       formatted("between orders float32 sums differ by up to {}, float16 sums by {}: {} times",
-                 short_number(f32), short_number(f16), short_number(ratio))});
-  result.findings.push_back(
-      {blocks32 < 0.02 && blocks16 > 0.05 && blocks16 / blocks32 > 20,
-       formatted(
-           "between block sizes by {} and {}: {} times, for the sums of blocks are added one by "
-           "one",
-           short_number(blocks32), short_number(blocks16), short_number(blocks16 / blocks32))});
+  result.found(f32 > 0 && f32 < 0.5 && ratio > 100,
+               "between orders float32 sums differ by up to {}, float16 sums by {}: {} times", f32,
+               f16, ratio);
+  result.found(
+      blocks32 < 0.02 && blocks16 > 0.05 && blocks16 / blocks32 > 20,
+      "between block sizes by {} and {}: {} times, for the sums of blocks are added one by "
+      "one",
+      blocks32, blocks16, blocks16 / blocks32);
 }
 
 // The published experiment as it was made, on a GPU. Triton's tl.sum adds blocks in the dtype of x,
@@ -180,13 +177,11 @@ void published(const StudyOptions& options, StudyResult& result) {
   }
   result.tables.push_back(std::move(sums));
   const double f16 = most["float16"], f32 = most["float32"], ratio = f16 / f32;
-  result.findings.push_back(
-      {f32 > 0 && f32 < 0.001 && f16 > 0.2 && f16 < 5 && ratio > 1000,
-       formatted(
-           "blocks summed in float16 and float32, their sums in float32 on an H200's trees: "
-           "between block sizes {} and {}, {} times (published, on an A100: 0.777 and 0.00015, "
-           "5094 times; recorded on an H200: 1.41 and 0.00018)",
-           short_number(f16), short_number(f32), short_number(ratio))});
+  result.found(f32 > 0 && f32 < 0.001 && f16 > 0.2 && f16 < 5 && ratio > 1000,
+               "blocks summed in float16 and float32, their sums in float32 on an H200's trees: "
+               "between block sizes {} and {}, {} times (published, on an A100: 0.777 and 0.00015, "
+               "5094 times; recorded on an H200: 1.41 and 0.00018)",
+               f16, f32, ratio);
 }
 
 // Rows [row, row + rows) and columns [column, column + columns) of a matrix.
@@ -266,11 +261,10 @@ void tiles(const StudyOptions& options, StudyResult& result) {
         std::min(least_by_k, compare("K 32", product(a, b, 32, unit.machine, options.threads)));
   }
   result.tables.push_back(std::move(table));
-  result.findings.push_back(
-      {by_mn == 0, "tiles of M and N do not change the order of K: the results are bit-identical"});
-  result.findings.push_back(
-      {least_by_k > 0,
-       formatted("tiles of K do: at least {} of 65536 elements have other bits", least_by_k)});
+  result.found(by_mn == 0,
+               "tiles of M and N do not change the order of K: the results are bit-identical");
+  result.found(least_by_k > 0, "tiles of K do: at least {} of 65536 elements have other bits",
+               least_by_k);
 }
 
 // The smallest example: three numbers whose sum is 0 or 1.
@@ -284,9 +278,8 @@ void examples(StudyResult& result) {
   table.add({std::string("(2^24 + 1) - 2^24"), lost});
   table.add({std::string("(2^24 - 2^24) + 1"), kept});
   result.tables.push_back(std::move(table));
-  result.findings.push_back(
-      {lost == 0 && kept == 1, formatted("(2^24 + 1) - 2^24 is {} or {}, by the order",
-                                         number_text(lost), number_text(kept))});
+  result.found(lost == 0 && kept == 1, "(2^24 + 1) - 2^24 is {} or {}, by the order",
+               number_text(lost), number_text(kept));
 }
 
 }  // namespace

@@ -7,8 +7,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
+
+#include "assay/base/text.h"
 
 namespace assay::study {
 
@@ -28,6 +32,11 @@ struct StudyTable {
 struct StudySeries {
   std::string name;
   std::vector<double> x = {}, y = {};
+
+  void add(double at, double value) {
+    x.push_back(at);
+    y.push_back(value);
+  }
 };
 
 enum class ChartKind : std::uint8_t { kLines, kBars };
@@ -47,6 +56,16 @@ struct StudyFinding {
   std::string text;
 };
 
+// Returns a value as findings show it: a double as a short_number().
+template <typename T>
+auto shown(const T& value) {
+  if constexpr (std::is_same_v<T, double>) {
+    return short_number(value);
+  } else {
+    return value;
+  }
+}
+
 struct StudyResult {
   std::string name, question;
   std::vector<StudyTable> tables = {};
@@ -54,6 +73,12 @@ struct StudyResult {
   std::vector<std::string> drawings = {};  // summation trees, as text that is ready to be printed
   std::vector<StudyFinding> findings = {};
 
+  // Adds a finding with formatted text.
+  template <typename... T>
+  void found(bool holds, fmt::format_string<decltype(shown(std::declval<const T&>()))...> text,
+             const T&... values) {
+    findings.push_back({holds, fmt::format(text, shown(values)...)});
+  }
   // Throws Refusal if the study has no table of this name.
   const StudyTable& table(std::string_view table_name) const;
 };

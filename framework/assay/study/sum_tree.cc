@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <map>
-#include <set>
 #include <stdexcept>
 
 #include "assay/base/text.h"
@@ -70,9 +69,8 @@ class Builder {
                                                std::int64_t limit) const {
     std::vector<std::vector<std::int64_t>> result;
     for (const std::int64_t t : terms) {
-      const auto own = std::find_if(result.begin(), result.end(), [&](const auto& part) {
-        return lost(part.front(), t) < limit;
-      });
+      const auto own = std::ranges::find_if(
+          result, [&](const auto& part) { return lost(part.front(), t) < limit; });
       if (own != result.end()) {
         own->push_back(t);
       } else {
@@ -103,7 +101,7 @@ void collect(const SumTree& t, std::vector<std::int64_t>& terms) {
 std::string range_of(const SumTree& t) {
   std::vector<std::int64_t> terms;
   collect(t, terms);
-  std::sort(terms.begin(), terms.end());
+  std::ranges::sort(terms);
   const std::int64_t step = terms.size() > 1 ? terms[1] - terms[0] : 1;
   for (std::size_t i = 1; i < terms.size(); ++i) {
     if (terms[i] - terms[i - 1] != step) {
@@ -151,8 +149,8 @@ std::string heading(const SumTree& t) {
 }
 
 bool all_terms(const SumTree& t) {
-  return std::all_of(t.children.begin(), t.children.end(),
-                     [](const SumTree& child) { return child.kind == SumNode::kTerm; });
+  return std::ranges::all_of(t.children,
+                             [](const SumTree& child) { return child.kind == SumNode::kTerm; });
 }
 
 // Returns the shape of a node without its first child, which is the sum that was accumulated

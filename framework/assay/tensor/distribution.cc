@@ -18,137 +18,74 @@ using Parameter = DistributionParameter;
 
 constexpr double kLarge = 1e300;
 constexpr double kUnset = std::numeric_limits<double>::quiet_NaN();
-constexpr Parameter kMean = {
-    .name = "mean", .value = 0, .low = -kLarge, .high = kLarge, .meaning = "of the normal"};
+constexpr double kWhole = 0x1p52;  // differences of two such numbers are exact
+
+constexpr Parameter any_number(std::string_view name, double value, std::string_view meaning) {
+  return {.name = name, .value = value, .low = -kLarge, .high = kLarge, .meaning = meaning};
+}
+constexpr Parameter fraction(std::string_view name, double value, std::string_view meaning) {
+  return {.name = name, .value = value, .low = 0, .high = 1, .meaning = meaning};
+}
+constexpr Parameter whole_number(std::string_view name, double value, double low, double high,
+                                 std::string_view meaning) {
+  return {
+      .name = name, .value = value, .low = low, .high = high, .whole = true, .meaning = meaning};
+}
+
+constexpr Parameter kMean = any_number("mean", 0, "of the normal");
 constexpr Parameter kDeviation = {
     .name = "deviation", .value = 1, .low = 0, .high = kLarge, .meaning = "of the normal"};
-constexpr Parameter kScale = {.name = "scale",
-                              .value = 1,
-                              .low = -kLarge,
-                              .high = kLarge,
-                              .meaning = "what is drawn is multiplied by"};
-constexpr Parameter kLow = {
-    .name = "low", .value = -1, .low = -kLarge, .high = kLarge, .meaning = "the least value"};
-constexpr Parameter kHigh = {
-    .name = "high", .value = 1, .low = -kLarge, .high = kLarge, .meaning = "the largest value"};
-constexpr double kWhole = 0x1p52;  // differences of two such numbers are exact
+constexpr Parameter kScale = any_number("scale", 1, "what is drawn is multiplied by");
+constexpr Parameter kLow = any_number("low", -1, "the least value");
+constexpr Parameter kHigh = any_number("high", 1, "the largest value");
 
 constexpr Parameter kNormal[] = {kMean, kDeviation, kScale};
 constexpr Parameter kUniform[] = {kLow, kHigh, kScale};
 constexpr Parameter kBounded[] = {kMean, kDeviation, kLow, kHigh, kScale};
-constexpr Parameter kFolded[] = {kMean,
-                                 kDeviation,
-                                 {.name = "shift",
-                                  .value = 0,
-                                  .low = -kLarge,
-                                  .high = kLarge,
-                                  .meaning = "added to the magnitude"},
-                                 kScale};
+constexpr Parameter kFolded[] = {kMean, kDeviation,
+                                 any_number("shift", 0, "added to the magnitude"), kScale};
 constexpr Parameter kStudent[] = {
     {.name = "nu", .value = 3, .low = 0.5, .high = 1e9, .meaning = "degrees of freedom"}, kScale};
 constexpr Parameter kLognormal[] = {
     {.name = "mu", .value = 0, .low = -700, .high = 700, .meaning = "mean of the logarithm"},
     {.name = "sigma", .value = 1, .low = 0, .high = 100, .meaning = "deviation of the logarithm"},
     kScale};
-constexpr Parameter kOutliers[] = {kMean,
-                                   kDeviation,
-                                   {.name = "fraction",
-                                    .value = 0.01,
-                                    .low = 0,
-                                    .high = 1,
-                                    .meaning = "of the channels that are scaled, at least one"},
-                                   {.name = "count",
-                                    .value = kUnset,
-                                    .low = 1,
-                                    .high = kWhole,
-                                    .whole = true,
-                                    .meaning = "or so many channels"},
-                                   {.name = "factor",
-                                    .value = 20,
-                                    .low = -kLarge,
-                                    .high = kLarge,
-                                    .meaning = "they are multiplied by"},
-                                   {.name = "axis",
-                                    .value = -1,
-                                    .low = -16,
-                                    .high = 15,
-                                    .whole = true,
-                                    .meaning = "the dimension whose indices are the channels"},
-                                   kScale};
+constexpr Parameter kOutliers[] = {
+    kMean,
+    kDeviation,
+    fraction("fraction", 0.01, "of the channels that are scaled, at least one"),
+    whole_number("count", kUnset, 1, kWhole, "or so many channels"),
+    any_number("factor", 20, "they are multiplied by"),
+    whole_number("axis", -1, -16, 15, "the dimension whose indices are the channels"),
+    kScale};
 constexpr Parameter kCorrelated[] = {
     {.name = "rho",
      .value = 0.5,
      .low = -1,
      .high = 1,
      .meaning = "share of what all tensors of the seed have in common"},
-    {.name = "standard",
-     .value = 0,
-     .low = 0,
-     .high = 1,
-     .whole = true,
-     .meaning = "1: the rest is weighed by sqrt(1 - rho^2), not 1 - rho"},
-    {.name = "axis",
-     .value = kUnset,
-     .low = -16,
-     .high = 15,
-     .whole = true,
-     .meaning = "the common part depends on the index along it alone"},
+    whole_number("standard", 0, 0, 1, "1: the rest is weighed by sqrt(1 - rho^2), not 1 - rho"),
+    whole_number("axis", kUnset, -16, 15, "the common part depends on the index along it alone"),
     kScale};
-constexpr Parameter kIntegers[] = {{.name = "low",
-                                    .value = -8,
-                                    .low = -kWhole,
-                                    .high = kWhole,
-                                    .whole = true,
-                                    .meaning = "the least value"},
-                                   {.name = "high",
-                                    .value = 8,
-                                    .low = -kWhole,
-                                    .high = kWhole,
-                                    .whole = true,
-                                    .meaning = "the largest value"}};
-constexpr Parameter kSubnormals[] = {
-    {.name = "fraction", .value = 0.5, .low = 0, .high = 1, .meaning = "of subnormal elements"}};
+constexpr Parameter kIntegers[] = {whole_number("low", -8, -kWhole, kWhole, "the least value"),
+                                   whole_number("high", 8, -kWhole, kWhole, "the largest value")};
+constexpr Parameter kSubnormals[] = {fraction("fraction", 0.5, "of subnormal elements")};
 constexpr Parameter kSpecials[] = {
     kMean,
     kDeviation,
-    {.name = "zeros", .value = 0.01, .low = 0, .high = 1, .meaning = "fraction of 0"},
-    {.name = "negative_zeros", .value = 0.01, .low = 0, .high = 1, .meaning = "fraction of -0"},
-    {.name = "infinities",
-     .value = 0.01,
-     .low = 0,
-     .high = 1,
-     .meaning = "fraction of infinities, where the format has them"},
-    {.name = "nans",
-     .value = 0.01,
-     .low = 0,
-     .high = 1,
-     .meaning = "fraction of NaN, where the format has it"},
-    {.name = "largest",
-     .value = 0.01,
-     .low = 0,
-     .high = 1,
-     .meaning = "fraction of the largest finite value, either sign"},
+    fraction("zeros", 0.01, "fraction of 0"),
+    fraction("negative_zeros", 0.01, "fraction of -0"),
+    fraction("infinities", 0.01, "fraction of infinities, where the format has them"),
+    fraction("nans", 0.01, "fraction of NaN, where the format has it"),
+    fraction("largest", 0.01, "fraction of the largest finite value, either sign"),
     kScale};
 
 constexpr Parameter kSparse[] = {
-    kMean,
-    kDeviation,
-    {.name = "density",
-     .value = 0.1,
-     .low = 0,
-     .high = 1,
-     .meaning = "probability of an element that is drawn; others are 0"},
-    kScale};
+    kMean, kDeviation,
+    fraction("density", 0.1, "probability of an element that is drawn; others are 0"), kScale};
 constexpr Parameter kScaled[] = {kScale};
-constexpr Parameter kBlocks[] = {kMean,
-                                 kDeviation,
-                                 {.name = "block",
-                                  .value = 16,
-                                  .low = 1,
-                                  .high = kWhole,
-                                  .whole = true,
-                                  .meaning = "rows and columns of a block"},
-                                 kScale};
+constexpr Parameter kBlocks[] = {
+    kMean, kDeviation, whole_number("block", 16, 1, kWhole, "rows and columns of a block"), kScale};
 
 constexpr std::string_view kBoxMuller =
     "Box and Muller, Annals of Mathematical Statistics 29, 1958";

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <string>
 #include <tuple>
 
 #include "assay/base/text.h"
@@ -53,7 +52,7 @@ std::vector<std::int64_t> whole_numbers(const Table& object, const char* key,
   };
   if (found == object.end() || !found->is_array() ||
       !std::all_of(found->begin(), found->end(), is_extent)) {
-    wrong(where, formatted("'{}' must be a list of whole numbers of at least 0", key));
+    wrong(where, "'{}' must be a list of whole numbers of at least 0", key);
   }
   return found->get<std::vector<std::int64_t>>();
 }
@@ -84,7 +83,7 @@ std::vector<ArrayHeader> read_safetensors_header(const std::string& text) {
     array.end = offsets[1];
     arrays.push_back(std::move(array));
   }
-  std::sort(arrays.begin(), arrays.end(), [](const ArrayHeader& a, const ArrayHeader& b) {
+  std::ranges::sort(arrays, [](const ArrayHeader& a, const ArrayHeader& b) {
     return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
   });
   return arrays;

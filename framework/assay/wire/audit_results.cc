@@ -22,12 +22,9 @@ Json target_json(const audit::AuditResult& result, std::size_t index) {
                                  {"low", number(t.score->interval.low)},
                                  {"high", number(t.score->interval.high)}}
                           : Json(nullptr);
-  Json findings = Json::array();
-  for (const audit::Finding& f : t.findings) {
-    findings.push_back(
-        {{"finding", finding_word(f.kind)}, {"case", f.subject}, {"because", f.because}});
-  }
-  json["findings"] = std::move(findings);
+  json["findings"] = list_json(t.findings, [](const audit::Finding& f) -> Json {
+    return {{"finding", finding_word(f.kind)}, {"case", f.subject}, {"because", f.because}};
+  });
   Json classes = Json::object();
   for (std::size_t c = 0; c < t.classes.size(); ++c) {
     classes[std::string(audit::corruption_classes()[c].name)] = caught_json(t.classes[c]);
@@ -39,32 +36,25 @@ Json target_json(const audit::AuditResult& result, std::size_t index) {
     corruptions[result.corruptions[c]->name] = caught_json(t.corruptions[c]);
   }
   json["corruptions"] = std::move(corruptions);
-  Json sights = Json::array();
-  for (const audit::Sight& s : t.sights) {
-    sights.push_back({{"error", s.kind},
-                      {"dtype", s.dtype},
-                      {"case", s.subject},
-                      {"least_seen", s.least ? Json(*s.least) : Json(nullptr)},
-                      {"most_tried", s.most}});
-  }
-  json["smallest_seen"] = std::move(sights);
-  Json blindness = Json::array();
-  for (const audit::Blindness& b : t.blindness) {
-    blindness.push_back(
-        {{"dtype", b.dtype}, {"case", b.subject}, {"blind", b.blind}, {"nonzero", b.nonzero}});
-  }
-  json["blind"] = std::move(blindness);
-  Json sizes = Json::array();
-  for (const audit::SizeSeries& s : t.sizes) {
-    Json points = Json::array();
-    for (const auto& p : s.points) points.push_back({{"size", p.size}, {"passed", p.passed}});
-    sizes.push_back({{"corruption", s.corruption},
-                     {"dtype", s.dtype},
-                     {"case", s.subject},
-                     {"flips", s.flips()},
-                     {"verdicts", std::move(points)}});
-  }
-  json["sizes"] = std::move(sizes);
+  json["smallest_seen"] = list_json(t.sights, [](const audit::Sight& s) -> Json {
+    return {{"error", s.kind},
+            {"dtype", s.dtype},
+            {"case", s.subject},
+            {"least_seen", s.least ? Json(*s.least) : Json(nullptr)},
+            {"most_tried", s.most}};
+  });
+  json["blind"] = list_json(t.blindness, [](const audit::Blindness& b) -> Json {
+    return {{"dtype", b.dtype}, {"case", b.subject}, {"blind", b.blind}, {"nonzero", b.nonzero}};
+  });
+  json["sizes"] = list_json(t.sizes, [](const audit::SizeSeries& s) -> Json {
+    return {{"corruption", s.corruption},
+            {"dtype", s.dtype},
+            {"case", s.subject},
+            {"flips", s.flips()},
+            {"verdicts", list_json(s.points, [](const auto& p) -> Json {
+               return {{"size", p.size}, {"passed", p.passed}};
+             })}};
+  });
   Json escapes = Json::array();
   for (const audit::Escape& e : result.escapes) {
     if (e.target != index) continue;
@@ -93,11 +83,9 @@ std::string audit_json(const audit::AuditResult& result, const AuditHead& head) 
                {"subjects", result.subjects},
                {"verdicts", result.trials},
                {"seconds", number(result.seconds)}};
-  Json rows = Json::array();
-  for (const audit::Corruption* row : result.corruptions) {
-    rows.push_back({{"name", row->name}, {"class", row->of}, {"meaning", row->meaning}});
-  }
-  json["corruptions"] = std::move(rows);
+  json["corruptions"] = list_json(result.corruptions, [](const audit::Corruption* row) -> Json {
+    return {{"name", row->name}, {"class", row->of}, {"meaning", row->meaning}};
+  });
   Json targets = Json::array();
   for (std::size_t t = 0; t < result.targets.size(); ++t) {
     targets.push_back(target_json(result, t));

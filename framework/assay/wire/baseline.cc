@@ -1,7 +1,6 @@
 #include "assay/wire/baseline.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "assay/base/file.h"
 #include "assay/base/printable.h"
@@ -35,7 +34,7 @@ Json entry_json(const BaselineEntry& e) {
 double value_of(const Json& json, const std::string& where) {
   const double value = json.is_number() ? json.get<double>() : special_number(json).value_or(-1);
   if (!(value >= 0)) {
-    wrong(where, formatted("a number of at least 0 is expected, not {}", json.dump()));
+    wrong(where, "a number of at least 0 is expected, not {}", json.dump());
   }
   return value;
 }
@@ -79,7 +78,7 @@ BaselineEntry entry_of(const Json& json, const std::string& where) {
 std::string baseline_json(const Baseline& baseline) {
   std::vector<const BaselineEntry*> sorted;
   for (const BaselineEntry& e : baseline.entries) sorted.push_back(&e);
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) {
+  std::ranges::stable_sort(sorted, [](const auto* a, const auto* b) {
     if (a->file != b->file) return natural_less(a->file, b->file);
     if (a->name != b->name) return natural_less(a->name, b->name);
     if (a->output != b->output) return natural_less(a->output, b->output);
@@ -97,7 +96,7 @@ std::string baseline_json(const Baseline& baseline) {
 Baseline read_baseline(const std::string& path) {
   const Json json = parse_json(read_file(path), path, Controls::kAllowed);
   check_keys(json, {"schema", "baseline"}, path);
-  if (!json.contains("schema")) wrong(path, formatted("is no baseline; {} writes one", kWriter));
+  if (!json.contains("schema")) wrong(path, "is no baseline; {} writes one", kWriter);
   const std::string advice = formatted("delete it and run {}", kWriter);
   if (const std::string why = why_not_read(json["schema"], advice); !why.empty()) wrong(path, why);
   if (!json.contains("baseline") || !json["baseline"].is_array()) {

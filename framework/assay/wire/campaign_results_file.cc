@@ -1,8 +1,6 @@
 #include "assay/wire/campaign_results_file.h"
 
-#include <cmath>
 #include <filesystem>
-#include <limits>
 
 #include "assay/base/file.h"
 #include "assay/base/text.h"
@@ -19,13 +17,13 @@ constexpr std::uintmax_t kMostBytes = std::uintmax_t{64} << 20;
 
 const Json& member(const Json& object, const char* key, const std::string& where) {
   if (!object.is_object()) wrong(where, "an object {...} is expected");
-  if (!object.contains(key)) wrong(where, formatted("'{}' is missing", key));
+  if (!object.contains(key)) wrong(where, "'{}' is missing", key);
   return object[key];
 }
 
 const Json& list(const Json& object, const char* key, const std::string& where) {
   const Json& value = member(object, key, where);
-  if (!value.is_array()) wrong(where, formatted("'{}' must be a list", key));
+  if (!value.is_array()) wrong(where, "'{}' must be a list", key);
   return value;
 }
 
@@ -93,30 +91,27 @@ campaign::RatioCounts ratios(const Json& object, std::int64_t most, const std::s
   return counts;
 }
 
-campaign::FaultCounts fault_counts(const Json& json, const std::string& where) {
-  return {count(json, "injected", where), count(json, "masked", where),
-          count(json, "not_injectable", where), count(json, "not_finite", where)};
-}
-
-// Reads the detection counts of a series. Throws if they contradict the counts of its faults.
-campaign::DetectionCounts detection_counts(const Json& json, const campaign::FaultCounts& faults,
-                                           const campaign::MeasuredRate& detected,
-                                           const std::string& where) {
-  const campaign::DetectionCounts d = {detected.rate.events, count(json, "dismissed", where),
-                                       count(json, "not_checkable", where)};
+// Reads what was detected of a series. Throws if the counts contradict each other.
+void read_seen(const Json& json, const std::string& where, campaign::SeenFaults& seen) {
+  campaign::FaultCounts& faults = seen.faults;
+  faults = {count(json, "injected", where), count(json, "masked", where),
+            count(json, "not_injectable", where), count(json, "not_finite", where)};
+  seen.detected = rate(json, "detected", where);
+  campaign::DetectionCounts& d = seen.detections;
+  d = {seen.detected.rate.events, count(json, "dismissed", where),
+       count(json, "not_checkable", where)};
   hold(d.not_checkable <= faults.injected &&
-           detected.rate.trials == faults.injected - d.not_checkable,
+           seen.detected.rate.trials == faults.injected - d.not_checkable,
        where, "'detected' must be of the injected ones that could be checked");
-  hold(d.detected + d.dismissed <= detected.rate.trials, where,
+  hold(d.detected + d.dismissed <= seen.detected.rate.trials, where,
        "'detected' and 'dismissed' are more than was injected");
-  return d;
 }
 
 fault::Direction direction(const Json& json, const std::string& where) {
   const std::string text = word(json, "direction", where);
   if (text == "0to1") return fault::Direction::kZeroToOne;
   if (text == "1to0") return fault::Direction::kOneToZero;
-  wrong(where, formatted("'direction' must be 0to1 or 1to0, not '{}'", text));
+  wrong(where, "'direction' must be 0to1 or 1to0, not '{}'", text);
 }
 
 int bit(const Json& json, const std::string& where) {
@@ -146,9 +141,7 @@ campaign::SeriesResult series(SavedCell& cell, const Json& json, const std::stri
     s.series.bit = bit(json, where);
     s.series.direction = direction(json, where);
   }
-  s.faults = fault_counts(json, where);
-  s.detected = rate(json, "detected", where);
-  s.detections = detection_counts(json, s.faults, s.detected, where);
+  read_seen(json, where, s);
   s.ratios = ratios(json, s.detected.rate.trials, where);
   return s;
 }
@@ -215,10 +208,7 @@ campaign::GateResult gate_result(SavedCell& cell, const Json& json, const std::s
     for (const Json& one : list(json, "classes", here)) {
       campaign::ClassResult of;
       of.name = word(one, "class", here);
-      const std::string place = formatted("{}: class '{}'", here, of.name);
-      of.faults = fault_counts(one, place);
-      of.detected = rate(one, "detected", place);
-      of.detections = detection_counts(one, of.faults, of.detected, place);
+      read_seen(one, formatted("{}: class '{}'", here, of.name), of);
       gate.classes.push_back(std::move(of));
     }
   }
@@ -264,8 +254,8 @@ SavedCell cell_of(const Json& json, const std::string& source) {
     const campaign::GateResult& gate = cell.result.gates.back();
     cell.published.push_back(published(one, formatted("{}: gate '{}'", where, gate.gate)));
     if (!same_faults(cell.result.gates.front(), gate)) {
-      wrong(where, formatted("gate '{}' has other faults than gate '{}'", gate.gate,
-                             cell.result.gates.front().gate));
+      wrong(where, "gate '{}' has other faults than gate '{}'", gate.gate,
+            cell.result.gates.front().gate);
     }
   }
   hold(!cell.result.gates.empty(), where, "'gates' must not be empty");
@@ -287,7 +277,7 @@ std::string what_it_is(const Json& json) {
 Json rate_json(const campaign::MeasuredRate& r) {
   Json json = {{"events", r.rate.events}, {"trials", r.rate.trials}, {"matrices", r.clusters}};
   if (r.rate.trials == 0) return json;
-  json["rate"] = static_cast<double>(r.rate.events) / static_cast<double>(r.rate.trials);
+  json["rate"] = campaign::share_of(r.rate);
   if (r.interval) {
     json["interval"] = {r.interval->low, r.interval->high};
     json["interval_by"] = "matrices";
@@ -295,7 +285,7 @@ Json rate_json(const campaign::MeasuredRate& r) {
     json["interval"] = nullptr;
     json["interval_by"] = formatted("none: fewer than {} matrices", campaign::kLeastClusters);
   }
-  if (campaign::nothing_seen(r) || campaign::all_seen(r)) {
+  if (campaign::is_bounded(r)) {
     const campaign::RateBounds bounds = campaign::bounds_of(r);
     const char* side = campaign::nothing_seen(r) ? "upper" : "lower";
     json["bound"] = {
@@ -313,23 +303,27 @@ std::string ratios_text(const campaign::RatioCounts& counts) {
   return bins_text(bins);
 }
 
+void add_seen(Json& json, const campaign::SeenFaults& seen) {
+  json.update({{"injected", seen.faults.injected},
+               {"masked", seen.faults.masked},
+               {"not_injectable", seen.faults.not_injectable},
+               {"not_finite", seen.faults.not_finite},
+               {"not_checkable", seen.detections.not_checkable},
+               {"dismissed", seen.detections.dismissed},
+               {"detected", rate_json(seen.detected)}});
+}
+
 Json series_json(const campaign::Cell& cell, const campaign::SeriesResult& s) {
   Json json;
   if (s.series.bit >= 0) {
     json["bit"] = s.series.bit;
-    json["direction"] = s.series.direction == fault::Direction::kZeroToOne ? "0to1" : "1to0";
+    json["direction"] = fault::word_of(s.series.direction);
   } else {
     json["fault"] = cell.faults[s.series.fault].fault.text();
   }
   const std::string& class_name = cell.faults[s.series.fault].class_name;
   if (!class_name.empty()) json["class"] = class_name;
-  json["injected"] = s.faults.injected;
-  json["masked"] = s.faults.masked;
-  json["not_injectable"] = s.faults.not_injectable;
-  json["not_finite"] = s.faults.not_finite;
-  json["not_checkable"] = s.detections.not_checkable;
-  json["dismissed"] = s.detections.dismissed;
-  json["detected"] = rate_json(s.detected);
+  add_seen(json, s);
   json["ratios"] = ratios_text(s.ratios);
   return json;
 }
@@ -418,14 +412,7 @@ std::string campaign_json(const campaign::Plan& plan,
       for (const campaign::SeriesResult& s : g.series)
         gate["faults"].push_back(series_json(cell, s));
       for (const campaign::ClassResult& of : g.classes) {
-        gate["classes"].push_back({{"class", of.name},
-                                   {"injected", of.faults.injected},
-                                   {"masked", of.faults.masked},
-                                   {"not_injectable", of.faults.not_injectable},
-                                   {"not_finite", of.faults.not_finite},
-                                   {"not_checkable", of.detections.not_checkable},
-                                   {"dismissed", of.detections.dismissed},
-                                   {"detected", rate_json(of.detected)}});
+        add_seen(gate["classes"].emplace_back(Json{{"class", of.name}}), of);
       }
       Json beside = published_json(published, cell.name, g.gate);
       if (!beside.empty()) gate["published"] = std::move(beside);
@@ -441,7 +428,7 @@ campaign::SavedCampaign parse_campaign_results(const std::string& text, const st
   if (!json.is_object()) wrong(source, "it is no result of a campaign: it must be an object {...}");
   if (!json.contains("campaign")) wrong(source, what_it_is(json));
   const std::int64_t schema = count(json, "schema", source);
-  if (schema != 1) wrong(source, formatted("schema {} is not known; this is schema 1's", schema));
+  if (schema != 1) wrong(source, "schema {} is not known; this is schema 1's", schema);
   campaign::SavedCampaign saved;
   saved.source = source;
   saved.name = word(json, "campaign", source);
@@ -470,8 +457,8 @@ campaign::SavedCampaign read_campaign_results(const std::string& path) {
   }
   const std::uintmax_t size = fs::file_size(path, error);
   if (!error && size > kMostBytes) {
-    wrong(path, formatted("has {} bytes; a campaign's results of more than {} MiB are not read",
-                          grouped(static_cast<std::int64_t>(size)), kMostBytes >> 20));
+    wrong(path, "has {} bytes; a campaign's results of more than {} MiB are not read",
+          grouped(static_cast<std::int64_t>(size)), kMostBytes >> 20);
   }
   return parse_campaign_results(read_file(path), path);
 }

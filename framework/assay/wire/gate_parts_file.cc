@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 
 #include "assay/base/call_text.h"
 #include "assay/base/text.h"
@@ -15,8 +14,8 @@ namespace {
 constexpr const char* kOutcomes[] = {"error", "fail", "not_comparable", "untrusted", "pass"};
 
 std::size_t rank_of(const std::string& outcome, const std::string& where) {
-  const auto* const at = std::find(std::begin(kOutcomes), std::end(kOutcomes), outcome);
-  if (at == std::end(kOutcomes)) wrong(where, formatted("the outcome '{}' is not known", outcome));
+  const auto* const at = std::ranges::find(kOutcomes, outcome);
+  if (at == std::end(kOutcomes)) wrong(where, "the outcome '{}' is not known", outcome);
   return static_cast<std::size_t>(at - std::begin(kOutcomes));
 }
 
@@ -74,25 +73,23 @@ void require_one_run(const std::vector<Part>& parts) {
       const Json none, &a = first.head.contains(key) ? first.head[key] : none,
                        &b = part.head.contains(key) ? part.head[key] : none;
       if (a != b) {
-        wrong(part.name,
-              formatted("'{}' is {}, and {} in {}", key, b.dump(), a.dump(), first.name));
+        wrong(part.name, "'{}' is {}, and {} in {}", key, b.dump(), a.dump(), first.name);
       }
     }
     if (part.count != first.count) {
-      wrong(part.name, formatted("is shard {} of {}; {} is one of {}", part.index, part.count,
-                                 first.name, first.count));
+      wrong(part.name, "is shard {} of {}; {} is one of {}", part.index, part.count, first.name,
+            first.count);
     }
   }
   for (int index = 1; index <= first.count; ++index) {
     const auto is_it = [&](const Part& part) { return part.index == index; };
-    const auto found = std::find_if(parts.begin(), parts.end(), is_it);
+    const auto found = std::ranges::find_if(parts, is_it);
     if (found == parts.end()) {
       refuse("shard {} of {} is missing", index, first.count);
     }
     const auto again = std::find_if(found + 1, parts.end(), is_it);
     if (again != parts.end()) {
-      wrong(again->name,
-            formatted("is shard {} of {}, and so is {}", index, first.count, found->name));
+      wrong(again->name, "is shard {} of {}, and so is {}", index, first.count, found->name);
     }
   }
 }
@@ -104,8 +101,7 @@ JoinedGate join_gate(const std::vector<std::pair<std::string, std::string>>& tex
   for (const auto& [name, text] : texts) parts.push_back(read_part(name, text));
   if (parts.empty()) refuse("there is nothing to join");
   require_one_run(parts);
-  std::sort(parts.begin(), parts.end(),
-            [](const Part& a, const Part& b) { return a.index < b.index; });
+  std::ranges::sort(parts, [](const Part& a, const Part& b) { return a.index < b.index; });
   JoinedGate joined;
   Json all = parts.front().head;
   all.erase("shard");
@@ -116,7 +112,7 @@ JoinedGate join_gate(const std::vector<std::pair<std::string, std::string>>& tex
     most = std::max(most, part.cases.size());
     const Json none = Json::array();
     for (const Json& note : part.head.contains("notes") ? part.head["notes"] : none) {
-      if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+      if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
     }
   }
   // Shard i of n has every n-th case from the i-th on.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <type_traits>
 #include <variant>
 
@@ -47,8 +46,7 @@ constexpr std::string_view kMainMetrics[] = {
     "max_abs_error", "mean_abs_error", "max_rel_error", "rmse", "snr_db", "max_ulp", "p99_ulp"};
 
 bool is_main_metric(std::string_view name) {
-  return std::find(std::begin(kMainMetrics), std::end(kMainMetrics), name) !=
-         std::end(kMainMetrics);
+  return std::ranges::find(kMainMetrics, name) != std::end(kMainMetrics);
 }
 
 // The fields of the table of metrics, in its order.
@@ -133,46 +131,41 @@ Json outcome_json(const Verdict& v, JsonMetrics metrics) {
   if (!v.where.empty()) json["where"] = v.where;
   json["bound"] = bound_json(v.bound);
   if (!v.readings.empty()) {
-    json["limits"] = Json::array();
-    for (const LimitReading& r : v.readings) {
+    json["limits"] = list_json(v.readings, [](const LimitReading& r) {
       Json entry = {{"statistic", statistic_name(r.limit.statistic)},
                     {"value", number(r.value)},
                     {"limit", number(r.limit.limit)},
                     {"text", r.limit.text()},
                     {"met", r.met}};
       if (r.limit.group != 0) entry["group"] = r.limit.group;
-      json["limits"].push_back(std::move(entry));
-    }
+      return entry;
+    });
   }
   if (!v.tests.empty()) {
-    json["tests"] = Json::array();
-    for (const DrawTest& t : v.tests) {
-      json["tests"].push_back({{"name", t.name},
-                               {"statistic", number(t.statistic)},
-                               {"p_value", number(t.p_value)},
-                               {"limit", number(t.limit)},
-                               {"passed", t.passed},
-                               {"text", t.words}});
-    }
+    json["tests"] = list_json(v.tests, [](const DrawTest& t) -> Json {
+      return {{"name", t.name},
+              {"statistic", number(t.statistic)},
+              {"p_value", number(t.p_value)},
+              {"limit", number(t.limit)},
+              {"passed", t.passed},
+              {"text", t.words}};
+    });
   }
-  Json worst = Json::array();
-  for (const Mismatch& m : v.worst) {
+  json["worst"] = list_json(v.worst, [&](const Mismatch& m) {
     Json entry = {{"index", m.index}};
     // A verdict with elements has a format. NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker)
     add_elements(*v.format, m, entry);
     entry["error"] = number(m.error);
     entry["bound"] = number(m.bound);
     entry["ulps"] = m.ulps ? Json(*m.ulps) : Json("nan");
-    worst.push_back(std::move(entry));
-  }
-  json["worst"] = std::move(worst);
+    return entry;
+  });
   json["metrics"] = v.metrics ? metrics_json(*v.metrics, metrics) : Json::object();
   return json;
 }
 
 Json abft_json(const AbftVerdict& v) {
-  Json flags = Json::array();
-  for (const AbftFlag& flag : v.flags) {
+  Json flags = list_json(v.flags, [&](const AbftFlag& flag) {
     Json entry = {{"batch", flag.batch},
                   {flag.is_column ? "column" : "row", flag.index},
                   {"first", flag.first},
@@ -191,8 +184,8 @@ Json abft_json(const AbftVerdict& v) {
         entry["element"]["repaired_bits"] = hex_bits(*v.format, e.repaired_bits);
       }
     }
-    flags.push_back(std::move(entry));
-  }
+    return entry;
+  });
   return {{"threshold", v.spec},
           {"outcome", outcome_word(v.outcome)},
           {"because", v.because},
@@ -236,8 +229,8 @@ Json case_json(const CaseReport& c, JsonMetrics metrics) {
   if (c.remark != Remark::kNone) {
     entry["judged"] = c.verdicts.empty() && !c.abft ? "" : outcome_word(c.judged());
   }
-  entry["verdicts"] = Json::array();
-  for (const Verdict& v : c.verdicts) entry["verdicts"].push_back(outcome_json(v, metrics));
+  entry["verdicts"] =
+      list_json(c.verdicts, [&](const Verdict& v) { return outcome_json(v, metrics); });
   if (c.sample) {
     entry["sample"] = {{"rows", c.sample->rows},
                        {"of", c.sample->of},
@@ -272,8 +265,8 @@ std::string gate_json(const GateReport& report, JsonMetrics metrics) {
 // several times the memory of the text.
 void write_gate_json(const GateReport& report, const std::function<void(std::string_view)>& write,
                      int threads, JsonMetrics metrics) {
-  const bool any_error = std::any_of(report.cases.begin(), report.cases.end(),
-                                     [](const CaseReport& c) { return !c.error.empty(); });
+  const bool any_error =
+      std::ranges::any_of(report.cases, [](const CaseReport& c) { return !c.error.empty(); });
   Json json = {{"schema", kResultSchema},
                {"assay", report.version},
                {"command", report.command},
@@ -284,8 +277,7 @@ void write_gate_json(const GateReport& report, const std::function<void(std::str
   if (!report.note.empty()) json["note"] = report.note;
   if (!report.notes.empty()) json["notes"] = report.notes;
   if (!report.without_golden.empty()) json["outputs_without_golden"] = report.without_golden;
-  if (std::any_of(report.cases.begin(), report.cases.end(),
-                  [](const CaseReport& c) { return !c.mutations.empty(); })) {
+  if (std::ranges::any_of(report.cases, [](const CaseReport& c) { return !c.mutations.empty(); })) {
     const MutationScore score = mutation_score(report);
     json["mutations"] = {{"applied", score.applied},
                          {"caught", score.caught},

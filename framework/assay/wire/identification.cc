@@ -45,23 +45,20 @@ Json function_json(const identify::FunctionReport& report) {
   json["flushed"] = report.flushed;
   json["inversions"] = report.inversions;
   json["unsteady"] = report.unsteady;
-  json["ranges"] = Json::array();
-  for (const identify::FunctionRange& range : report.ranges) {
+  json["ranges"] = list_json(report.ranges, [](const identify::FunctionRange& range) {
     Json entry = errors_json(range.errors);
     entry["low"] = range.low;
     entry["high"] = range.high;
-    json["ranges"].push_back(entry);
-  }
-  json["bounds"] = Json::array();
-  for (const identify::FunctionBound& bound : report.bounds) {
-    json["bounds"].push_back({{"name", bound.name}, {"outside", bound.outside}});
-  }
+    return entry;
+  });
+  json["bounds"] = list_json(report.bounds, [](const identify::FunctionBound& bound) -> Json {
+    return {{"name", bound.name}, {"outside", bound.outside}};
+  });
   for (const auto& [key, candidates] :
        {std::pair("fits", &report.fits), std::pair("nearest", &report.nearest)}) {
-    json[key] = Json::array();
-    for (const identify::FunctionCandidate& c : *candidates) {
-      json[key].push_back({{"name", c.name}, {"differ", c.differ}});
-    }
+    json[key] = list_json(*candidates, [](const identify::FunctionCandidate& c) -> Json {
+      return {{"name", c.name}, {"differ", c.differ}};
+    });
   }
   return json;
 }
@@ -106,9 +103,7 @@ Json finding_json(const Finding& f) {
 }  // namespace
 
 std::string identification_json(const std::vector<Finding>& findings, const std::string& file) {
-  Json cases = Json::array();
-  for (const Finding& f : findings) cases.push_back(finding_json(f));
-  const Json all = {{"schema", 2}, {"file", file}, {"cases", cases}};
+  const Json all = {{"schema", 2}, {"file", file}, {"cases", list_json(findings, finding_json)}};
   return dumped(all, 1);
 }
 

@@ -1,7 +1,6 @@
 #include "assay/wire/json.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <set>
 
@@ -79,14 +78,14 @@ void check_keys(const Json& object, const std::vector<std::string>& known,
                 const std::string& where) {
   if (!object.is_object()) wrong(where, "an object {...} is expected");
   for (const auto& [key, value] : object.items()) {
-    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    if (std::ranges::find(known, key) != known.end()) continue;
     wrong(where, unknown_word("key", key, known));
   }
 }
 
 std::string text_of(const Json& object, const char* key, const std::string& where) {
   if (!object.contains(key)) return "";
-  if (!object[key].is_string()) wrong(where, formatted("'{}' must be a string", key));
+  if (!object[key].is_string()) wrong(where, "'{}' must be a string", key);
   return object[key].get<std::string>();
 }
 
@@ -101,9 +100,8 @@ std::optional<double> number_of(const Json& object, const char* key, const std::
   const double value = object[key].is_number() ? object[key].get<double>() : NAN;
   if (!(value >= 0 && value <= most) || !std::isfinite(value)) {
     const bool is_range = most == 1 || value > most;
-    wrong(where, formatted("'{}' must be a number {}, not {}", key,
-                           is_range ? formatted("from 0 to {:.0f}", most) : "of at least 0",
-                           object[key].dump()));
+    wrong(where, "'{}' must be a number {}, not {}", key,
+          is_range ? formatted("from 0 to {:.0f}", most) : "of at least 0", object[key].dump());
   }
   return value;
 }
@@ -112,7 +110,7 @@ std::optional<std::int64_t> count_of(const Json& object, const char* key,
                                      const std::string& where) {
   const auto value = number_of(object, key, where, 0x1p53);
   if (!value) return std::nullopt;
-  if (*value != std::floor(*value)) wrong(where, formatted("'{}' must be a whole number", key));
+  if (*value != std::floor(*value)) wrong(where, "'{}' must be a whole number", key);
   return static_cast<std::int64_t>(*value);
 }
 
@@ -120,7 +118,7 @@ namespace {
 
 // Returns true if the text has an unprintable character other than ends of lines and tabs.
 bool has_control(const std::string& text) {
-  return std::any_of(text.begin(), text.end(), [](char c) {
+  return std::ranges::any_of(text, [](char c) {
     const auto code = static_cast<unsigned char>(c);
     return (code < 0x20 && c != '\n' && c != '\r' && c != '\t') || code == 0x7f;
   });
@@ -130,21 +128,21 @@ bool has_control(const std::string& text) {
 
 Json parse_json(const std::string& text, const std::string& source, Controls controls) {
   if (depth_of(text) > kDeepest) {
-    wrong(source, formatted("holds values within values more than {} deep", kDeepest));
+    wrong(source, "holds values within values more than {} deep", kDeepest);
   }
   // The parser would take the last of two equal keys, although the first may be the intended one.
   std::vector<std::set<std::string>> keys;
   const auto look = [&](int, Json::parse_event_t event, Json& parsed) {
     if (controls == Controls::kRefused && parsed.is_string() &&
         has_control(parsed.get_ref<const std::string&>())) {
-      wrong(source, formatted("the text {} holds a control character", parsed.dump()));
+      wrong(source, "the text {} holds a control character", parsed.dump());
     }
     if (event == Json::parse_event_t::object_start) keys.emplace_back();
     if (event == Json::parse_event_t::object_end) keys.pop_back();
     if (event == Json::parse_event_t::key) {
       const std::string key = parsed.get<std::string>();
       if (!keys.back().insert(key).second) {
-        wrong(source, formatted("has the key '{}' twice in one object", key));
+        wrong(source, "has the key '{}' twice in one object", key);
       }
     }
     return true;
@@ -152,9 +150,9 @@ Json parse_json(const std::string& text, const std::string& source, Controls con
   try {
     return Json::parse(text, look);
   } catch (const Json::parse_error& e) {
-    wrong(source, formatted("is no JSON: {}", e.what()));
+    wrong(source, "is no JSON: {}", e.what());
   } catch (const Json::out_of_range& e) {  // 1e999
-    wrong(source, formatted("holds a number beyond those of float64: {}", e.what()));
+    wrong(source, "holds a number beyond those of float64: {}", e.what());
   }
 }
 

@@ -9,6 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "assay/base/error.h"
+#include "assay/base/text.h"
+
 namespace assay::wire {
 
 using Json = nlohmann::ordered_json;
@@ -19,6 +22,14 @@ using SortedJson = nlohmann::json;
 Json number(double value);
 // Returns the value of one of these strings, or nothing for all other JSON.
 std::optional<double> special_number(const Json& value);
+
+// Returns a list of what `make` returns for each row.
+template <typename Rows, typename Make>
+Json list_json(const Rows& rows, const Make& make) {
+  Json list = Json::array();
+  for (const auto& row : rows) list.push_back(make(row));
+  return list;
+}
 
 // Returns the text with a line end. An `indent` of -1 writes one line. Bytes that are not UTF-8,
 // which a file's name may have, are replaced, and characters that cannot be printed are escaped.
@@ -36,8 +47,23 @@ inline constexpr int kResultSchema = 2;
 // text of an older assay. Empty if the value is kResultSchema.
 std::string why_not_read(const Json& schema, const std::string& advice);
 
-// Throws Refusal: "own.json: standard 'x': float16: WHAT".
+// Throws Refusal: "own.json: standard 'x': float16: WHAT". The second form formats what is wrong.
 [[noreturn]] void wrong(const std::string& where, const std::string& what);
+template <typename First, typename... T>
+[[noreturn]] void wrong(const std::string& where, fmt::format_string<First, T...> text,
+                        First&& first, T&&... values) {
+  wrong(where, fmt::format(text, std::forward<First>(first), std::forward<T>(values)...));
+}
+
+// Calls `parse`. Puts the place before the message of a Refusal.
+template <typename Parse>
+auto at_place(const std::string& where, const Parse& parse) {
+  try {
+    return parse();
+  } catch (const Refusal& e) {
+    wrong(where, e.what());
+  }
+}
 
 // Selects if texts may hold control characters. Files that people write need no control characters.
 // Files that assay wrote hold the names that were in its inputs.

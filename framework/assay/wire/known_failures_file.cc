@@ -23,8 +23,8 @@ std::vector<KnownFailure> read_known_failures(const std::string& path) {
     if (failure.cases.empty()) wrong(where, "'cases' is missing, a glob of case names");
     if (failure.reason.empty()) wrong(where, "'reason' is missing; why is the failure accepted?");
     if (!is_date(failure.expires)) {
-      wrong(where, formatted("'expires' must be a day as in \"2027-01-31\", not {}",
-                             entry.contains("expires") ? entry["expires"].dump() : "missing"));
+      wrong(where, "'expires' must be a day as in \"2027-01-31\", not {}",
+            entry.contains("expires") ? entry["expires"].dump() : "missing");
     }
     list.push_back(std::move(failure));
   }

@@ -4,10 +4,9 @@
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
-#include <map>
 #include <mutex>
+#include <variant>
 
-#include "assay/base/error.h"
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
@@ -17,10 +16,17 @@
 namespace assay::wire {
 namespace {
 
-constexpr Provenance kProvenances[] = {Provenance::kDocumented, Provenance::kMeasured,
-                                       Provenance::kInferred, Provenance::kAssumed};
-constexpr ChunkOrder kOrders[] = {ChunkOrder::kFused, ChunkOrder::kSequential,
-                                  ChunkOrder::kPairwise};
+// Returns the value whose word this is.
+template <typename Value>
+Value value_named(const std::string& word, std::initializer_list<Value> values,
+                  std::string_view (*word_of)(Value), const char* kind, const std::string& where) {
+  std::vector<std::string> words;
+  for (const Value value : values) {
+    words.emplace_back(word_of(value));
+    if (word == words.back()) return value;
+  }
+  wrong(where, unknown_word(kind, word, words));
+}
 
 // A value with its provenance: {"value": 16, "how": "measured"}. A plain value is "assumed".
 struct ModelEntry {
@@ -32,162 +38,114 @@ ModelEntry model_entry_of(const Json& json, const std::string& where) {
   if (!json.is_object()) return {json, Provenance::kAssumed, where};
   check_keys(json, {"value", "how"}, where);
   if (!json.contains("value")) wrong(where, "'value' is missing");
-  const std::string word = text_of(json, "how", where);
-  std::vector<std::string> words;
-  for (const Provenance p : kProvenances) {
-    words.emplace_back(provenance_word(p));
-    if (word == words.back()) return {json["value"], p, where};
-  }
-  wrong(where, formatted("'how' is '{}'; it may be {}", word, joined(words)));
+  const Provenance how = value_named(
+      text_of(json, "how", where),
+      {Provenance::kDocumented, Provenance::kMeasured, Provenance::kInferred, Provenance::kAssumed},
+      provenance_word, "'how'", where);
+  return {json["value"], how, where};
 }
 
-int whole(const ModelEntry& e, int low, int high) {
-  if (is_int64(e.value)) {
-    const auto value = e.value.get<std::int64_t>();
-    if (value >= low && value <= high) return static_cast<int>(value);
-  }
-  wrong(e.where,
-        formatted("a whole number from {} to {} is needed, not {}", low, high, e.value.dump()));
-}
-bool flag(const ModelEntry& e) {
-  if (!e.value.is_boolean())
-    wrong(e.where, formatted("true or false is needed, not {}", e.value.dump()));
-  return e.value.get<bool>();
-}
 std::string word(const ModelEntry& e) {
-  if (!e.value.is_string()) wrong(e.where, formatted("a word is needed, not {}", e.value.dump()));
+  if (!e.value.is_string()) wrong(e.where, "a word is needed, not {}", e.value.dump());
   return e.value.get<std::string>();
 }
 std::string_view float_name(const ModelEntry& e) {
-  try {
-    const Format& f = format_named(word(e));
-    if (f.is_float() && !f.is_complex()) return f.name;
-  } catch (const Refusal& error) {
-    wrong(e.where, error.what());
-  }
-  wrong(e.where, formatted("'{}' is no float format", word(e)));
-}
-Rounding rounding_in(const ModelEntry& e) {
   const std::string name = word(e);
-  for (const RoundingRow& row : deterministic_rounding_rows()) {
-    if (row.name == name) return row.rounding;
-  }
-  wrong(e.where, unknown_word("rounding", name, names_of(deterministic_rounding_rows())));
-}
-ChunkOrder order_in(const ModelEntry& e) {
-  const std::string name = word(e);
-  std::vector<std::string> words;
-  for (const ChunkOrder order : kOrders) {
-    words.emplace_back(order_word(order));
-    if (name == words.back()) return order;
-  }
-  wrong(e.where, unknown_word("order", name, words));
+  const Format* const f = at_place(e.where, [&] { return &format_named(name); });
+  if (!f->is_float() || f->is_complex()) wrong(e.where, "'{}' is no float format", name);
+  return f->name;
 }
 
-IntegerOverflow overflow_in(const ModelEntry& e) {
-  const std::string name = word(e);
-  std::vector<std::string> words;
-  for (const IntegerOverflow o : {IntegerOverflow::kSaturate, IntegerOverflow::kWrap}) {
-    words.emplace_back(overflow_word(o));
-    if (name == words.back()) return o;
-  }
-  wrong(e.where, unknown_word("overflow", name, words));
-}
-
-Json json_of(const auto& value, Provenance how) {
-  return {{"value", value}, {"how", provenance_word(how)}};
-}
-
-// A parameter of a row, with the functions that read and write it.
+// A parameter of a model. Numbers are whole, from `low` to `high`.
 struct RowKey {
   std::string_view name;
-  void (*read)(DotModel& model, const ModelEntry& entry);
-  Json (*write)(const DotModel& model);
+  std::variant<Known<int> DotModel::*, Known<bool> DotModel::*, Known<Rounding> DotModel::*,
+               Known<ChunkOrder> DotModel::*, Known<IntegerOverflow> DotModel::*,
+               Known<std::string_view> DotModel::*>
+      field;
+  int low = 0, high = 0;
 };
 const RowKey kRowKeys[] = {
-    {"chunk",
-     [](DotModel& m, const ModelEntry& e) {
-       m.chunk = {whole(e, 1, 1 << 20), e.how};
-     },
-     [](const DotModel& m) { return json_of(m.chunk.value, m.chunk.how); }},
-    {"order",
-     [](DotModel& m, const ModelEntry& e) {
-       m.order = {order_in(e), e.how};
-     },
-     [](const DotModel& m) { return json_of(order_word(m.order.value), m.order.how); }},
-    {"rounding",
-     [](DotModel& m, const ModelEntry& e) {
-       m.rounding = {rounding_in(e), e.how};
-     },
-     [](const DotModel& m) { return json_of(rounding_name(m.rounding.value), m.rounding.how); }},
-    {"kept_bits",
-     [](DotModel& m, const ModelEntry& e) {
-       m.kept_bits = {whole(e, 0, 40), e.how};
-     },
-     [](const DotModel& m) { return json_of(m.kept_bits.value, m.kept_bits.how); }},
-    {"alignment",
-     [](DotModel& m, const ModelEntry& e) {
-       m.alignment = {rounding_in(e), e.how};
-     },
-     [](const DotModel& m) { return json_of(rounding_name(m.alignment.value), m.alignment.how); }},
-    {"emax_floor",
-     [](DotModel& m, const ModelEntry& e) {
-       m.emax_floor = {whole(e, -300, 300), e.how};
-     },
-     [](const DotModel& m) {
-       return json_of(std::max(m.emax_floor.value, -300), m.emax_floor.how);
-     }},
-    {"accumulator",
-     [](DotModel& m, const ModelEntry& e) {
-       m.accumulator = {float_name(e), e.how};
-       if (format_named(m.accumulator.value).precision > 24) {
-         wrong(e.where, "an accumulator is one that float32 holds");
-       }
-     },
-     [](const DotModel& m) { return json_of(m.accumulator.value, m.accumulator.how); }},
-    {"mantissa_bits",
-     [](DotModel& m, const ModelEntry& e) {
-       m.mantissa_bits = {whole(e, 0, 23), e.how};
-     },
-     [](const DotModel& m) { return json_of(m.mantissa_bits.value, m.mantissa_bits.how); }},
-    {"round_products",
-     [](DotModel& m, const ModelEntry& e) {
-       m.round_products = {flag(e), e.how};
-     },
-     [](const DotModel& m) { return json_of(m.round_products.value, m.round_products.how); }},
-    {"flush_inputs",
-     [](DotModel& m, const ModelEntry& e) {
-       m.flush_inputs = {flag(e), e.how};
-     },
-     [](const DotModel& m) { return json_of(m.flush_inputs.value, m.flush_inputs.how); }},
-    {"flush_sums",
-     [](DotModel& m, const ModelEntry& e) {
-       m.flush_sums = {flag(e), e.how};
-     },
-     [](const DotModel& m) { return json_of(m.flush_sums.value, m.flush_sums.how); }},
-    {"promotion_interval",
-     [](DotModel& m, const ModelEntry& e) {
-       m.promotion_interval = {whole(e, 0, 1 << 30), e.how};
-     },
-     [](const DotModel& m) {
-       return json_of(m.promotion_interval.value, m.promotion_interval.how);
-     }},
-    {"sum_bits",
-     [](DotModel& m, const ModelEntry& e) {
-       m.sum_bits = {whole(e, 0, 60), e.how};
-     },
-     [](const DotModel& m) { return json_of(m.sum_bits.value, m.sum_bits.how); }},
-    {"interleave",
-     [](DotModel& m, const ModelEntry& e) {
-       m.interleave = {whole(e, 1, 64), e.how};
-     },
-     [](const DotModel& m) { return json_of(m.interleave.value, m.interleave.how); }},
-    {"reach",
-     [](DotModel& m, const ModelEntry& e) {
-       m.reach = {whole(e, 0, 300), e.how};
-     },
-     [](const DotModel& m) { return json_of(m.reach.value, m.reach.how); }},
+    {"chunk", &DotModel::chunk, 1, 1 << 20},
+    {"order", &DotModel::order},
+    {"rounding", &DotModel::rounding},
+    {"kept_bits", &DotModel::kept_bits, 0, 40},
+    {"alignment", &DotModel::alignment},
+    {"emax_floor", &DotModel::emax_floor, -300, 300},
+    {"accumulator", &DotModel::accumulator},
+    {"mantissa_bits", &DotModel::mantissa_bits, 0, 23},
+    {"round_products", &DotModel::round_products},
+    {"flush_inputs", &DotModel::flush_inputs},
+    {"flush_sums", &DotModel::flush_sums},
+    {"promotion_interval", &DotModel::promotion_interval, 0, 1 << 30},
+    {"sum_bits", &DotModel::sum_bits, 0, 60},
+    {"interleave", &DotModel::interleave, 1, 64},
+    {"reach", &DotModel::reach, 0, 300},
 };
+const RowKey kOverflow = {"overflow", &DotModel::overflow};  // of a row of integers
+
+void read_value(const ModelEntry& e, const RowKey& key, int& to) {
+  const bool is_whole = is_int64(e.value);
+  const std::int64_t value = is_whole ? e.value.get<std::int64_t>() : 0;
+  if (!is_whole || value < key.low || value > key.high) {
+    wrong(e.where, "a whole number from {} to {} is needed, not {}", key.low, key.high,
+          e.value.dump());
+  }
+  to = static_cast<int>(value);
+}
+void read_value(const ModelEntry& e, const RowKey&, bool& to) {
+  if (!e.value.is_boolean()) wrong(e.where, "true or false is needed, not {}", e.value.dump());
+  to = e.value.get<bool>();
+}
+void read_value(const ModelEntry& e, const RowKey&, Rounding& to) {
+  const std::string name = word(e);
+  to = at_place(
+      e.where, [&] { return row_named("rounding", deterministic_rounding_rows(), name).rounding; });
+}
+void read_value(const ModelEntry& e, const RowKey&, ChunkOrder& to) {
+  to = value_named(word(e), {ChunkOrder::kFused, ChunkOrder::kSequential, ChunkOrder::kPairwise},
+                   order_word, "order", e.where);
+}
+void read_value(const ModelEntry& e, const RowKey&, IntegerOverflow& to) {
+  to = value_named(word(e), {IntegerOverflow::kSaturate, IntegerOverflow::kWrap}, overflow_word,
+                   "overflow", e.where);
+}
+void read_value(const ModelEntry& e, const RowKey&, std::string_view& to) {
+  to = float_name(e);
+  if (format_named(to).precision > 24) {
+    wrong(e.where, "an accumulator is one that float32 holds");
+  }
+}
+// Sets the parameter if the row has it. `where` is the row's place.
+void read_key(const Json& row, const RowKey& key, const std::string& where, DotModel& model) {
+  if (!row.contains(key.name)) return;
+  const ModelEntry entry =
+      model_entry_of(row[std::string(key.name)], formatted("{}: {}", where, key.name));
+  std::visit(
+      [&](const auto field) {
+        read_value(entry, key, (model.*field).value);
+        (model.*field).how = entry.how;
+      },
+      key.field);
+}
+
+Json value_json(Rounding value, const RowKey&) { return rounding_name(value); }
+Json value_json(ChunkOrder value, const RowKey&) { return order_word(value); }
+Json value_json(IntegerOverflow value, const RowKey&) { return overflow_word(value); }
+Json value_json(bool value, const RowKey&) { return value; }
+Json value_json(int value, const RowKey& key) { return std::max(value, key.low); }  // kNoFloor
+Json value_json(std::string_view value, const RowKey&) { return value; }
+Json json_of(const Json& value, Provenance how) {
+  return {{"value", value}, {"how", provenance_word(how)}};
+}
+void write_key(Json& row, const RowKey& key, const DotModel& model) {
+  std::visit(
+      [&](const auto field) {
+        const auto& known = model.*field;
+        row[std::string(key.name)] = json_of(value_json(known.value, key), known.how);
+      },
+      key.field);
+}
 
 // Sums of int8 in int32 are exact in any order, so a row only gives their result beyond int32's
 // range.
@@ -197,10 +155,7 @@ DotModel read_integer_row(const Json& json, const std::string& where) {
                  .chunk = assumed(1),
                  .accumulator = assumed(std::string_view("int32")),
                  .rounding = assumed(Rounding::kNearestEven)};
-  if (json.contains("overflow")) {
-    const ModelEntry entry = model_entry_of(json["overflow"], where + ": overflow");
-    model.overflow = {overflow_in(entry), entry.how};
-  }
+  read_key(json, kOverflow, where, model);
   return model;
 }
 
@@ -218,18 +173,14 @@ DotModel read_row(const Json& json, const std::string& source) {
                  .rounding = assumed(Rounding::kNearestEven)};
   const std::string where = formatted("{}: {}", source, model.input);
   check_keys(json, keys, where);
-  for (const RowKey& key : kRowKeys) {
-    if (!json.contains(key.name)) continue;
-    const std::string place = formatted("{}: {}", where, key.name);
-    key.read(model, model_entry_of(json[std::string(key.name)], place));
-  }
+  for (const RowKey& key : kRowKeys) read_key(json, key, where, model);
   if (!json.contains("chunk")) wrong(where, "'chunk' is missing");
   if (const std::string why = why_no_model(model); !why.empty()) wrong(where, why);
   return model;
 }
 
 bool is_name(const std::string& name) {
-  return !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+  return !name.empty() && std::ranges::all_of(name, [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
   });
 }
@@ -260,12 +211,11 @@ void parse(const std::string& text, Stored& to) {
   if (!json.contains("schema") || json["schema"] != 1) wrong(source, "'schema' must be 1");
   to.name = text_of(json, "name", source);
   if (!is_name(to.name) || to.name.ends_with(".json")) {
-    wrong(source,
-          formatted("'name' is '{}'; letters, digits, '_', '-' and '.' are needed", to.name));
+    wrong(source, "'name' is '{}'; letters, digits, '_', '-' and '.' are needed", to.name);
   }
   const std::vector<std::string> taken = names_of(machines());
-  if (std::find(taken.begin(), taken.end(), to.name) != taken.end()) {
-    wrong(source, formatted("the name '{}' is taken by a machine of assay's own", to.name));
+  if (std::ranges::find(taken, to.name) != taken.end()) {
+    wrong(source, "the name '{}' is taken by a machine of assay's own", to.name);
   }
   to.summary = text_of(json, "summary", source);
   if (to.summary.empty()) to.summary = "a machine of the user's own";
@@ -280,7 +230,8 @@ void parse(const std::string& text, Stored& to) {
   Known<bool> bias_first = assumed(true);
   if (json.contains("bias_first")) {
     const ModelEntry entry = model_entry_of(json["bias_first"], source + ": bias_first");
-    bias_first = {flag(entry), entry.how};
+    read_value(entry, {}, bias_first.value);
+    bias_first.how = entry.how;
   }
   if (!json.contains("matrix_unit") || !json["matrix_unit"].is_array() ||
       json["matrix_unit"].empty()) {
@@ -290,7 +241,7 @@ void parse(const std::string& text, Stored& to) {
     to.dots.push_back(read_row(row, source));
     for (std::size_t i = 0; i + 1 < to.dots.size(); ++i) {
       if (to.dots[i].input == to.dots.back().input) {
-        wrong(source, formatted("there are two rows of {}", to.dots[i].input));
+        wrong(source, "there are two rows of {}", to.dots[i].input);
       }
     }
   }
@@ -317,7 +268,7 @@ std::vector<std::string> files_in_folders() {
       if (entry.path().extension() == ".json") files.push_back(entry.path().string());
     }
   }
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   return files;
 }
 
@@ -351,8 +302,7 @@ const Machine& read_machine(const std::string& path) {
     parse(text, all.machines.back());
     for (std::size_t i = 0; i + 1 < all.machines.size(); ++i) {
       if (all.machines[i].name != all.machines.back().name) continue;
-      wrong(path, formatted("the name '{}' is that of {}, too", all.machines[i].name,
-                            all.machines[i].path));
+      wrong(path, "the name '{}' is that of {}, too", all.machines[i].name, all.machines[i].path);
     }
   } catch (...) {
     all.machines.pop_back();
@@ -380,7 +330,7 @@ bool is_place_of_machine(const std::string& path) {
   std::error_code error;
   const fs::path folder = fs::weakly_canonical(fs::absolute(path, error), error).parent_path();
   const std::vector<std::string> all = folders();
-  return std::any_of(all.begin(), all.end(), [&](const std::string& of_machines) {
+  return std::ranges::any_of(all, [&](const std::string& of_machines) {
     return !of_machines.empty() && fs::weakly_canonical(of_machines, error) == folder;
   });
 }
@@ -401,9 +351,9 @@ std::string machine_json(const MachineRecord& record, const std::vector<DotModel
   for (const DotModel& model : dots) {
     Json row = {{"input", model.input}};
     if (!format_named(model.accumulator.value).is_float()) {
-      row["overflow"] = json_of(overflow_word(model.overflow.value), model.overflow.how);
+      write_key(row, kOverflow, model);
     } else {
-      for (const RowKey& key : kRowKeys) row[std::string(key.name)] = key.write(model);
+      for (const RowKey& key : kRowKeys) write_key(row, key, model);
     }
     rows.push_back(row);
   }

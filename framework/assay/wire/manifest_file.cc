@@ -35,7 +35,7 @@ std::map<std::string, Attribute> attributes_of(const Json& object, const char* k
                                                const std::string& where) {
   std::map<std::string, Attribute> attributes;
   if (!object.contains(key)) return attributes;
-  if (!object[key].is_object()) wrong(where, formatted("'{}' must be an object", key));
+  if (!object[key].is_object()) wrong(where, "'{}' must be an object", key);
   for (const auto& [name, value] : object[key].items()) {
     attributes.emplace(name, attribute_of(value, where + ": " + name));
   }
@@ -82,7 +82,7 @@ ManifestCase case_of(const Json& object, const std::string& source) {
   }
   for (const char* key : {"arrays", "machines", "results"}) {
     if (!object.contains(key)) continue;
-    if (!object[key].is_object()) wrong(where, formatted("'{}' must be an object", key));
+    if (!object[key].is_object()) wrong(where, "'{}' must be an object", key);
     for (const auto& [of, value] : object[key].items()) {
       const std::string place = where + ": " + of;
       if (std::string_view(key) == "arrays") {
@@ -104,7 +104,7 @@ Manifest parse_manifest(const std::string& text, const std::string& source) {
   const Json json = parse_json(text, source, Controls::kAllowed);
   check_keys(json, {kVersion, "attributes", "cases"}, source);
   if (count_of(json, kVersion, source).value_or(0) != 1) {
-    wrong(source, formatted("'{}' must be 1", kVersion));
+    wrong(source, "'{}' must be 1", kVersion);
   }
   Manifest manifest{attributes_of(json, "attributes", source), {}};
   if (!json.contains("cases") || !json["cases"].is_array()) {

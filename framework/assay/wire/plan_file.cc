@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <set>
 
-#include "assay/base/error.h"
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/wire/json.h"
@@ -24,16 +23,6 @@ const std::vector<std::string> kDistributionWords = {"draw", "name", "published"
 const std::vector<std::string> kFaultKeys = {"census", "bits",       "direction", "fault",
                                              "trials", "per_matrix", "class"};
 
-// Calls `parse` and puts the place before the message of an error.
-template <typename Parse>
-auto at_place(const std::string& where, Parse parse) {
-  try {
-    return parse();
-  } catch (const Refusal& e) {
-    wrong(where, e.what());
-  }
-}
-
 // Reads "x" as well as ["x", "y"].
 std::vector<Json> list_of(const Json& object, const char* key) {
   if (!object.contains(key)) return {};
@@ -42,16 +31,15 @@ std::vector<Json> list_of(const Json& object, const char* key) {
 }
 
 std::string word_of(const Json& value, const char* key, const std::string& where) {
-  if (!value.is_string())
-    wrong(where, formatted("'{}' must be a string, not {}", key, value.dump()));
+  if (!value.is_string()) wrong(where, "'{}' must be a string, not {}", key, value.dump());
   return value.get<std::string>();
 }
 
 std::int64_t positive_of(const Json& object, const char* key, const std::string& where,
                          std::optional<std::int64_t> fallback = {}) {
   const auto value = count_of(object, key, where);
-  if (!value && !fallback) wrong(where, formatted("'{}' is missing", key));
-  if (value && *value < 1) wrong(where, formatted("'{}' must be at least 1", key));
+  if (!value && !fallback) wrong(where, "'{}' is missing", key);
+  if (value && *value < 1) wrong(where, "'{}' must be at least 1", key);
   return value ? *value : *fallback;
 }
 
@@ -103,7 +91,7 @@ campaign::FaultPlan read_fault(const Json& json, const std::string& where,
   } else if (direction == "1to0") {
     plan.direction = fault::Direction::kOneToZero;
   } else if (!direction.empty() && direction != "both") {
-    wrong(where, formatted("'direction' is 0to1, 1to0 or both, not '{}'", direction));
+    wrong(where, "'direction' is 0to1, 1to0 or both, not '{}'", direction);
   }
   for (const Json& bit : list_of(json, "bits")) bits.push_back(bit.dump());
   return plan;
@@ -118,7 +106,7 @@ void read_common(campaign::Cell& cell, const Json& json, const std::string& wher
     }
     for (const auto& [key, value] : json["attributes"].items()) {
       if (value.is_number_integer() && !is_int64(value)) {
-        wrong(where, formatted("attribute '{}' is {}, beyond int64", key, value.dump()));
+        wrong(where, "attribute '{}' is {}, beyond int64", key, value.dump());
       } else if (value.is_number_integer()) {
         cell.attributes[key] = value.get<std::int64_t>();
       } else if (value.is_number()) {
@@ -150,7 +138,7 @@ campaign::UncheckedCell with_judges(campaign::Cell cell, const Json& json,
   for (const Json& gate : list_of(json, "gates")) {
     cell.gates.push_back(read_gate(word_of(gate, "gates", where), where));
     if (!seen.insert(cell.gates.back().text).second) {
-      wrong(where, formatted("the gate {} is there twice", cell.gates.back().text));
+      wrong(where, "the gate {} is there twice", cell.gates.back().text);
     }
   }
   if (cell.gates.empty()) {
@@ -184,7 +172,7 @@ void read_distribution(campaign::Cell& cell, const Json& json, const std::string
     draw = text_of(json, "draw", where);
     for (const auto& [key, value] : json.items()) {
       const auto& words = kDistributionWords;
-      if (std::find(words.begin(), words.end(), key) != words.end()) continue;
+      if (std::ranges::find(words, key) != words.end()) continue;
       inputs.emplace_back(key, text_of(json, key.c_str(), where));
     }
     const auto text = [&](const char* input) {
@@ -221,8 +209,8 @@ std::vector<std::int64_t> read_shape(const Json& json, bool is_product, const st
   }
   const bool fits = json.is_array() && shape.size() == json.size() && !shape.empty();
   if (!fits || (is_product && shape.size() != 3)) {
-    wrong(where, formatted("'shape' is {}, each from 1 to 1048576, or a list of those, not {}",
-                           is_product ? "[M, K, N]" : "a list of sizes", json.dump()));
+    wrong(where, "'shape' is {}, each from 1 to 1048576, or a list of those, not {}",
+          is_product ? "[M, K, N]" : "a list of sizes", json.dump());
   }
   return shape;
 }
@@ -232,7 +220,7 @@ std::vector<std::int64_t> whole_numbers(const Json& json, const char* key,
   std::vector<std::int64_t> numbers;
   for (const Json& number : list_of(json, key)) {
     if (!number.is_number_integer() || number.get<std::int64_t>() < 0) {
-      wrong(where, formatted("'{}' holds whole numbers, not {}", key, number.dump()));
+      wrong(where, "'{}' holds whole numbers, not {}", key, number.dump());
     }
     numbers.push_back(number.get<std::int64_t>());
   }
@@ -258,7 +246,7 @@ campaign::PublishedVariant read_variant(const Json& json, const std::string& whe
   campaign::PublishedVariant v;
   v.gate = read_gate(text_of(json, "gate", where), where).text;
   for (const Json& name : list_of(json, "names")) {
-    if (!name.is_string()) wrong(where, formatted("'names' holds texts, not {}", name.dump()));
+    if (!name.is_string()) wrong(where, "'names' holds texts, not {}", name.dump());
     v.names.push_back(name.get<std::string>());
   }
   if (v.names.empty()) wrong(where, "'names' is missing: what the table calls this threshold");
@@ -272,7 +260,7 @@ void require_gate(const campaign::UncheckedPlan& plan, const std::string& gate,
       if (g.text == gate) return;
     }
   }
-  wrong(where, formatted("no cell has the gate {}", gate));
+  wrong(where, "no cell has the gate {}", gate);
 }
 
 struct Reader {
@@ -284,7 +272,7 @@ struct Reader {
 
   void add(campaign::UncheckedCell cell) {
     if (!names.insert(cell.cell.name).second) {
-      wrong(cell.place, formatted("two cells are called '{}': give them names", cell.cell.name));
+      wrong(cell.place, "two cells are called '{}': give them names", cell.cell.name);
     }
     plan.cells.push_back(std::move(cell));
   }
@@ -305,8 +293,7 @@ struct Reader {
   void read_dataset(const campaign::Cell& common, const Json& json, const std::string& where) {
     for (const char* key :
          {"dtype", "shape", "distribution", "rows", "output_dtype", "attributes"}) {
-      if (json.contains(key))
-        wrong(where, formatted("a dataset's cases bring their own '{}'", key));
+      if (json.contains(key)) wrong(where, "a dataset's cases bring their own '{}'", key);
     }
     if (!list) wrong(where, "datasets cannot be read here");
     const std::string file = text_of(json, "dataset", where);
@@ -317,8 +304,8 @@ struct Reader {
       std::erase_if(cases.cases, [&](const auto& entry) { return entry.op != common.op; });
     }
     if (cases.cases.empty()) {
-      wrong(where, formatted("no case of {} matches '{}'{}", path, glob,
-                             json.contains("operator") ? " with the operator " + common.op : ""));
+      wrong(where, "no case of {} matches '{}'{}", path, glob,
+            json.contains("operator") ? " with the operator " + common.op : "");
     }
     plan.digests.push_back(formatted("{} {}", file, cases.digest));
     for (const DatasetCases::Entry& entry : cases.cases) {
@@ -338,7 +325,7 @@ struct Reader {
 
   void read_drawn(const campaign::Cell& common, const Json& json, const std::string& where) {
     for (const char* key : {"case", "recorded"}) {
-      if (json.contains(key)) wrong(where, formatted("'{}' goes with 'dataset'", key));
+      if (json.contains(key)) wrong(where, "'{}' goes with 'dataset'", key);
     }
     const std::vector<Json> dtypes = list_of(json, "dtype"),
                             distributions = list_of(json, "distribution");
@@ -351,12 +338,12 @@ struct Reader {
     }
     if (dtypes.empty()) wrong(where, "'dtype' is missing");
     if (shapes.empty()) {
-      wrong(where, formatted("'shape' is missing: {}",
-                             common.is_product() ? "[M, K, N]" : "sizes, as of `assay generate`"));
+      wrong(where, "'shape' is missing: {}",
+            common.is_product() ? "[M, K, N]" : "sizes, as of `assay generate`");
     }
     if (json.contains("rows") && !common.is_product()) {
-      wrong(where, formatted("'rows' is for {}; all of the result of {} is computed",
-                             campaign::products_text(), common.op));
+      wrong(where, "'rows' is for {}; all of the result of {} is computed",
+            campaign::products_text(), common.op);
     }
     if (distributions.empty())
       wrong(where, "'distribution' is missing: `assay list distributions`");
@@ -369,7 +356,7 @@ struct Reader {
           cell.shape = read_shape(shape, cell.is_product(), where);
           cell.rows = count_of(json, "rows", where).value_or(0);
           if (cell.rows > cell.shape[0]) {
-            wrong(where, formatted("'rows' is {}, more than M = {}", cell.rows, cell.shape[0]));
+            wrong(where, "'rows' is {}, more than M = {}", cell.rows, cell.shape[0]);
           }
           std::string name;
           read_distribution(cell, distribution, where, name);

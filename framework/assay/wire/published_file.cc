@@ -23,7 +23,7 @@ class Line {
   Line(const std::vector<std::string>& head, const std::string& text, const std::string& where)
       : head_(head), fields_(split_fields(text, head.size())), where_(where) {
     if (fields_.size() != head.size()) {
-      wrong(where, formatted("{} fields are expected, as in the head", head.size()));
+      wrong(where, "{} fields are expected, as in the head", head.size());
     }
   }
   // The last field may contain commas.
@@ -40,14 +40,14 @@ class Line {
   }
   // Returns an empty text if the table has no such column.
   std::string field(std::string_view name) const {
-    const auto found = std::find(head_.begin(), head_.end(), name);
+    const auto found = std::ranges::find(head_, name);
     return found == head_.end() ? "" : fields_[static_cast<std::size_t>(found - head_.begin())];
   }
   std::optional<std::int64_t> whole(std::string_view name) const {
     const std::string text = field(name);
     if (text.empty()) return std::nullopt;
     const auto value = read_number<std::int64_t>(text);
-    if (!value || *value < 0) wrong(where_, formatted("'{}' is no {}", text, name));
+    if (!value || *value < 0) wrong(where_, "'{}' is no {}", text, name);
     return value;
   }
 
@@ -60,15 +60,14 @@ class Line {
 std::vector<std::string> read_head(const std::string& line, const std::string& where) {
   const auto head = Line::split_fields(line, std::string::npos);
   const auto has = [&](std::string_view name) {
-    return std::find(head.begin(), head.end(), name) != head.end();
+    return std::ranges::find(head, name) != head.end();
   };
   for (const char* name : kNeeded) {
     if (!has(name)) {
       wrong(where,
-            formatted("the head has no column '{}'; needed are {}, and algorithm or method "
-                      "(docs/campaigns.md)",
-                      name,
-                      joined(std::vector<std::string>(std::begin(kNeeded), std::end(kNeeded)))));
+            "the head has no column '{}'; needed are {}, and algorithm or method "
+            "(docs/campaigns.md)",
+            name, joined(std::vector<std::string>(std::begin(kNeeded), std::end(kNeeded))));
     }
   }
   if (!has("algorithm") && !has("method")) {
@@ -100,12 +99,12 @@ std::optional<campaign::PublishedRate> read_rate(const Line& line, const std::st
   if (!r.shape.empty() && r.shape.size() != 3) wrong(where, "give all of M, K, N, or none");
   if (!bit.empty() && bit != "none") r.bit = static_cast<int>(*line.whole("bit"));
   if (const auto value = read_number<double>(rate)) {
-    if (!(*value >= 0 && *value <= 100)) wrong(where, formatted("{} is no percentage", rate));
+    if (!(*value >= 0 && *value <= 100)) wrong(where, "{} is no percentage", rate);
     r.rate = *value / 100;
   } else if (rate == "not_injectable" || rate == "void") {
     r.word = rate;
   } else {
-    wrong(where, formatted("'{}' is no rate", rate));
+    wrong(where, "'{}' is no rate", rate);
   }
   const auto trials = line.whole("trials");
   r.trials = trials ? *trials : line.whole("n_injected").value_or(kTrialsUnknown);

@@ -1,14 +1,11 @@
 #include "assay/wire/standards_file.h"
 
 #include <algorithm>
-#include <cmath>
 
-#include "assay/base/error.h"
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/judge/rule_table.h"
-#include "assay/judge/standards.h"
 #include "assay/wire/json.h"
 
 namespace assay::wire {
@@ -20,7 +17,7 @@ const std::vector<std::string> kToleranceKeys = {
 
 bool flag_of(const Json& json, const char* key, const std::string& where, bool fallback) {
   if (!json.contains(key)) return fallback;
-  if (!json[key].is_boolean()) wrong(where, formatted("'{}' must be true or false", key));
+  if (!json[key].is_boolean()) wrong(where, "'{}' must be true or false", key);
   return json[key].get<bool>();
 }
 
@@ -28,8 +25,8 @@ bool flag_of(const Json& json, const char* key, const std::string& where, bool f
 std::optional<std::uint64_t> ulps_of(const Json& json, const char* key, const std::string& where) {
   if (json.contains(key) && json[key].is_number_unsigned()) return json[key].get<std::uint64_t>();
   if (json.contains(key) && json[key].is_number() && json[key].get<double>() > 0x1p53) {
-    wrong(where, formatted("'{}' must be a whole number from 0 to 18446744073709551615, not {}",
-                           key, json[key].dump()));
+    wrong(where, "'{}' must be a whole number from 0 to 18446744073709551615, not {}", key,
+          json[key].dump());
   }
   const auto ulps = count_of(json, key, where);
   return ulps ? std::optional(static_cast<std::uint64_t>(*ulps)) : std::nullopt;
@@ -47,15 +44,14 @@ void read_parameters(Limit& limit, const Json* values, const std::string& name,
   const Json list = values->is_array() ? *values : Json::array({*values});
   if (list.size() != static_cast<std::size_t>(parameters) ||
       !std::all_of(list.begin(), list.end(), [](const Json& v) { return v.is_number(); })) {
-    wrong(where,
-          formatted("the parameter of '{}' must be {}", name,
-                    parameters == 2 ? "[limit of |expected|, error that counts]" : "a number"));
+    wrong(where, "the parameter of '{}' must be {}", name,
+          parameters == 2 ? "[limit of |expected|, error that counts]" : "a number");
   }
   limit.parameter = list[0].get<double>();
   if (parameters == 2) limit.second = list[1].get<double>();
   const bool is_quantile = name.starts_with("quantile");
   if (is_quantile && !(limit.parameter >= 0 && limit.parameter <= 1)) {
-    wrong(where, formatted("the parameter of '{}' must be from 0 to 1, as in 0.99", name));
+    wrong(where, "the parameter of '{}' must be from 0 to 1, as in 0.99", name);
   }
 }
 
@@ -76,12 +72,12 @@ LimitRow read_limit(const std::string& name, const Json& limits, const Json* par
       keys.emplace_back(by.name);
       senses.emplace_back(by.name);
       if (!value.contains(by.name)) continue;
-      if (limit.sense) wrong(at, formatted("one of {}, not several", joined(senses)));
+      if (limit.sense) wrong(at, "one of {}, not several", joined(senses));
       limit.sense = by.sense;
       limit.limit = *number_of(value, keys.back().c_str(), at);
     }
     check_keys(value, keys, at);
-    if (!limit.sense) wrong(at, formatted("one of {} is needed", joined(senses)));
+    if (!limit.sense) wrong(at, "one of {} is needed", joined(senses));
     row.grows = flag_of(value, "grows", at, false);
     if (value.contains("parameter")) parameters = &value["parameter"];
   }
@@ -112,7 +108,7 @@ void read_row(CustomStandard& standard, std::string_view dtype, const Json& row,
   rule.dtype = dtype;
   const bool tolerance = row.contains("rtol") || row.contains("atol");
   const auto goes_with = [&](const char* key, bool with, const char* what) {
-    if (row.contains(key) && !with) wrong(where, formatted("'{}' goes with {}", key, what));
+    if (row.contains(key) && !with) wrong(where, "'{}' goes with {}", key, what);
   };
   if (tolerance + row.contains("ulp") + row.contains("bits") > 1) {
     wrong(where, row.contains("bits") ? "give bits, or ulp, or rtol and atol, not both"
@@ -124,10 +120,9 @@ void read_row(CustomStandard& standard, std::string_view dtype, const Json& row,
   goes_with("rule", tolerance, "rtol or atol");
   if (const std::string word = text_of(row, "rule", where); !word.empty()) {
     const auto rules = tolerance_rules();
-    const auto named =
-        std::find_if(rules.begin(), rules.end(), [&](const auto& r) { return r.name == word; });
+    const auto named = std::ranges::find(rules, word, &RuleRow::name);
     if (named == rules.end()) {
-      wrong(where, formatted("'rule' is one of {}, not '{}'", joined(names_of(rules)), word));
+      wrong(where, "'rule' is one of {}, not '{}'", joined(names_of(rules)), word);
     }
     rule.rule = named->rule;
   }
@@ -170,7 +165,7 @@ void read_row(CustomStandard& standard, std::string_view dtype, const Json& row,
   if (parameters != nullptr) {
     for (const auto& [name, value] : parameters->items()) {
       if (row.contains("limits") && row["limits"].contains(name)) continue;
-      wrong(where, formatted("'parameters' has '{}', and 'limits' does not", name));
+      wrong(where, "'parameters' has '{}', and 'limits' does not", name);
     }
   }
   if (row.contains("any_of")) {
@@ -213,7 +208,7 @@ CustomStandard read_standard(const Json& json, const std::string& source) {
   rest.round_expected = flag_of(json, "round_expected", where, true);
   const std::string nan = text_of(json, "nan", where);
   if (!nan.empty() && nan != "never" && nan != "equal" && nan != "accept") {
-    wrong(where, formatted("'nan' is one of never, equal, accept, not '{}'", nan));
+    wrong(where, "'nan' is one of never, equal, accept, not '{}'", nan);
   }
   rest.nan_equal = nan == "equal";
   rest.nan_accepts = nan == "accept";
@@ -224,8 +219,7 @@ CustomStandard read_standard(const Json& json, const std::string& source) {
   if (const std::string growth = text_of(json, "growth", where); !growth.empty()) {
     const std::optional<Growth> named = growth_named(growth);
     if (!named) {
-      wrong(where,
-            formatted("'growth' is one of none, twice_from_2048, atb, linear, not '{}'", growth));
+      wrong(where, "'growth' is one of none, twice_from_2048, atb, linear, not '{}'", growth);
     }
     rest.growth = *named;
   }
@@ -233,17 +227,12 @@ CustomStandard read_standard(const Json& json, const std::string& source) {
     wrong(where, "'dtypes' must be an object of at least one dtype");
   }
   for (const auto& [dtype, row] : json["dtypes"].items()) {
-    std::string_view known = "*";
-    if (dtype != "*") {
-      try {
-        known = format_named(dtype).name;
-      } catch (const Refusal& e) {
-        wrong(where, e.what());
-      }
-    }
+    const std::string_view known =
+        dtype == "*" ? "*"
+                     : at_place(where, [&, &name = dtype] { return format_named(name).name; });
     for (const ToleranceRow& other : standard.rows) {
       if (other.dtype == known)
-        wrong(where, formatted("'{}' is there twice: '{}' is its name, too", known, dtype));
+        wrong(where, "'{}' is there twice: '{}' is its name, too", known, dtype);
     }
     read_row(standard, known, row, where + ": " + dtype);
   }
@@ -342,7 +331,7 @@ std::vector<CustomStandard> parse_standards(const std::string& text, const std::
     standards.push_back(read_standard(entry, source));
     for (std::size_t i = 0; i + 1 < standards.size(); ++i) {
       if (standards[i].name == standards.back().name) {
-        wrong(source, formatted("standard '{}' is there twice", standards[i].name));
+        wrong(source, "standard '{}' is there twice", standards[i].name);
       }
     }
   }

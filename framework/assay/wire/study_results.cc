@@ -11,49 +11,36 @@ Json cell_json(const study::StudyCell& cell) {
   return number(std::get<double>(cell));
 }
 
-Json numbers(const std::vector<double>& values) {
-  Json list = Json::array();
-  for (const double v : values) list.push_back(number(v));
-  return list;
+Json table_json(const study::StudyTable& table) {
+  const auto cells_of = [](const auto& row) { return list_json(row, cell_json); };
+  return {{"table", table.name},
+          {"title", table.title},
+          {"columns", table.columns},
+          {"rows", list_json(table.rows, cells_of)}};
+}
+
+Json chart_json(const study::StudyChart& chart) {
+  const auto points_of = [](const study::StudySeries& s) -> Json {
+    return {{"name", s.name}, {"x", list_json(s.x, number)}, {"y", list_json(s.y, number)}};
+  };
+  return {{"chart", chart.name},    {"title", chart.title},
+          {"x", chart.x_label},     {"y", chart.y_label},
+          {"labels", chart.labels}, {"series", list_json(chart.series, points_of)}};
+}
+
+Json study_finding_json(const study::StudyFinding& f) {
+  return {{"holds", f.holds}, {"finding", f.text}};
 }
 
 }  // namespace
 
 std::string study_json(const study::StudyResult& result) {
-  Json tables = Json::array(), charts = Json::array(), findings = Json::array();
-  for (const study::StudyTable& table : result.tables) {
-    Json rows = Json::array();
-    for (const auto& row : table.rows) {
-      Json cells = Json::array();
-      for (const study::StudyCell& cell : row) cells.push_back(cell_json(cell));
-      rows.push_back(std::move(cells));
-    }
-    tables.push_back({{"table", table.name},
-                      {"title", table.title},
-                      {"columns", table.columns},
-                      {"rows", std::move(rows)}});
-  }
-  for (const study::StudyChart& chart : result.charts) {
-    Json series = Json::array();
-    for (const study::StudySeries& s : chart.series) {
-      series.push_back({{"name", s.name}, {"x", numbers(s.x)}, {"y", numbers(s.y)}});
-    }
-    charts.push_back({{"chart", chart.name},
-                      {"title", chart.title},
-                      {"x", chart.x_label},
-                      {"y", chart.y_label},
-                      {"labels", chart.labels},
-                      {"series", std::move(series)}});
-  }
-  for (const study::StudyFinding& f : result.findings) {
-    findings.push_back({{"holds", f.holds}, {"finding", f.text}});
-  }
   const Json all = {{"schema", 1},
                     {"study", result.name},
                     {"question", result.question},
-                    {"findings", std::move(findings)},
-                    {"tables", std::move(tables)},
-                    {"charts", std::move(charts)},
+                    {"findings", list_json(result.findings, study_finding_json)},
+                    {"tables", list_json(result.tables, table_json)},
+                    {"charts", list_json(result.charts, chart_json)},
                     {"drawings", result.drawings}};
   return dumped(all, 1);
 }

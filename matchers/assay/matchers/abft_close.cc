@@ -5,7 +5,6 @@
 #include "assay/base/error.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
-#include "assay/gate/gate.h"
 #include "assay/report/report.h"
 
 namespace assay {

@@ -65,8 +65,8 @@ MatchReport AmplificationMatcher::check(const TensorView& actual) const {
     mismatches.insert(mismatches.end(), v.worst.begin(), v.worst.end());
     for (std::string& note : assay::notes_of(v)) notes.push_back(std::move(note));
   }
-  std::sort(mismatches.begin(), mismatches.end(),
-            [](const Mismatch& m, const Mismatch& n) { return m.linear < n.linear; });
+  std::ranges::sort(mismatches,
+                    [](const Mismatch& m, const Mismatch& n) { return m.linear < n.linear; });
   mismatches.erase(
       std::unique(mismatches.begin(), mismatches.end(),
                   [](const Mismatch& m, const Mismatch& n) { return m.linear == n.linear; }),

@@ -7,9 +7,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <set>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "assay/base/printable.h"
 #include "assay/base/text.h"

@@ -192,14 +192,13 @@ std::string choose(const std::string& file, const std::vector<std::string>& name
   if (names.empty()) throw FileError(file, "", "holds no arrays");
   if (asked.empty()) {
     if (names.size() == 1) return names.front();
-    throw FileError(file, "",
-                    formatted("holds {} arrays ({}): name one, as in {}:/{}", names.size(),
-                              listed(names), file, names.front()));
+    throw FileError(file, "", "holds {} arrays ({}): name one, as in {}:/{}", names.size(),
+                    listed(names), file, names.front());
   }
-  std::ptrdiff_t found = std::count(names.begin(), names.end(), asked);
+  std::ptrdiff_t found = std::ranges::count(names, asked);
   if (found == 0 && asked.ends_with(".npy")) {
     asked.resize(asked.size() - 4);
-    found = std::count(names.begin(), names.end(), asked);
+    found = std::ranges::count(names, asked);
   }
   if (found > 1) {
     throw FileError(file, asked, "stands twice in the file: which is meant cannot be told");
@@ -236,7 +235,7 @@ std::unique_ptr<ArrayFile> open_array_file(const std::string& file) {
 }
 
 void check_array_name(const std::string& file, const std::string& name) {
-  const bool has_control = std::any_of(name.begin(), name.end(), [](char c) {
+  const bool has_control = std::ranges::any_of(name, [](char c) {
     const auto byte = static_cast<unsigned char>(c);
     return byte < 0x20 || byte == 0x7F;
   });

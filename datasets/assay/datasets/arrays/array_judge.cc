@@ -142,7 +142,7 @@ class JudgeByThreads {
 }  // namespace
 
 bool judges_in_pieces(const std::vector<ElementCheck>& checks) {
-  return std::all_of(checks.begin(), checks.end(), [](const ElementCheck& check) {
+  return std::ranges::all_of(checks, [](const ElementCheck& check) {
     return !check.bound || !check.why_not.empty() || PiecewiseJudge::can_judge(*check.bound);
   });
 }
@@ -168,8 +168,8 @@ std::vector<Verdict> judge_arrays(ArraySource& actual, ArraySource& expected,
   const PiecewiseJudge::Pass pass = [&](const PiecewiseJudge::TakePiece& take) {
     read_pieces(actual, expected, piece, take);
   };
-  const bool any = std::any_of(judges.begin(), judges.end(),
-                               [](const auto& judging) { return judging != nullptr; });
+  const bool any =
+      std::ranges::any_of(judges, [](const auto& judging) { return judging != nullptr; });
   if (any && actual.serves_threads() && expected.serves_threads()) {
     JudgeByThreads(actual, expected, judges, options.threads).run();
   } else if (any) {

@@ -29,19 +29,17 @@ std::string kinds_with(const Format& format) {
 void write_array_file(const ArrayFormat& row, const std::string& path,
                       const std::map<std::string, TensorView>& arrays) {
   if (row.write == nullptr) {
-    throw FileError(path, "", formatted("{} files are read, and not written", row.name));
+    throw FileError(path, "", "{} files are read, and not written", row.name);
   }
   if (arrays.empty()) throw FileError(path, "", "there is no array to write");
   if (!row.is_archive && arrays.size() > 1) {
-    throw FileError(path, "",
-                    formatted("a file of {} holds one array, not {}", row.name, arrays.size()));
+    throw FileError(path, "", "a file of {} holds one array, not {}", row.name, arrays.size());
   }
   for (const auto& [name, view] : arrays) {
     check_array_name(path, name);
     if (!has_name(row, *view.format)) {
-      throw FileError(path, name,
-                      formatted("{} has no dtype {}; {} can say it", row.name, view.format->name,
-                                kinds_with(*view.format)));
+      throw FileError(path, name, "{} has no dtype {}; {} can say it", row.name, view.format->name,
+                      kinds_with(*view.format));
     }
   }
   try {

@@ -1,7 +1,6 @@
 // Writes arrays to files, for the rows of array_file.h that can be written.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>

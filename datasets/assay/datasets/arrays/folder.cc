@@ -38,8 +38,7 @@ void add_files(const fs::path& folder, const fs::path& name, std::vector<fs::pat
     const fs::path within = name / at->path().filename();
     if (!at->is_directory(ignored)) {
       files.push_back(within.generic_string());
-    } else if (std::find(above.begin(), above.end(), fs::canonical(at->path(), ignored)) ==
-               above.end()) {
+    } else if (std::ranges::find(above, fs::canonical(at->path(), ignored)) == above.end()) {
       add_files(at->path(), within, above, files);
     }
   }
@@ -53,21 +52,29 @@ std::vector<std::string> files_under(const std::string& folder) {
   std::vector<std::string> files;
   std::vector<fs::path> above;
   add_files(folder, "", above, files);
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   return files;
 }
 
-std::vector<std::string> folders_in(const std::string& folder) {
-  std::vector<std::string> folders;
-  std::error_code error, ignored;
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
   for (fs::directory_iterator at(folder, error); !error && at != fs::directory_iterator();
        at.increment(error)) {
-    if (!is_hidden(at->path()) && at->is_directory(ignored) && !at->is_symlink(ignored)) {
-      folders.push_back(at->path().filename().string());
-    }
+    names.push_back(at->path().filename().string());
   }
   if (error) throw FileError(folder, "", "cannot be read: " + error.message());
-  std::sort(folders.begin(), folders.end());
+  std::ranges::sort(names);
+  return names;
+}
+
+std::vector<std::string> folders_in(const std::string& folder) {
+  std::vector<std::string> folders = names_in(folder);
+  std::erase_if(folders, [&](const std::string& name) {
+    std::error_code ignored;
+    const fs::path path = fs::path(folder) / name;
+    return is_hidden(path) || !fs::is_directory(path, ignored) || fs::is_symlink(path, ignored);
+  });
   return folders;
 }
 
@@ -108,7 +115,7 @@ NewFolder::NewFolder(const std::string& folder) : folder_(folder) {
   if (error) throw FileError(folder, "", "cannot be made: " + error.message());
   hidden_ = in_folder(folder, ".assay-XXXXXX");
   if (mkdtemp(hidden_.data()) == nullptr) {
-    throw FileError(folder, "", formatted("cannot be written to: {}", std::strerror(errno)));
+    throw FileError(folder, "", "cannot be written to: {}", std::strerror(errno));
   }
 }
 

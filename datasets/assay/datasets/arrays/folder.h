@@ -13,6 +13,8 @@ namespace assay {
 // lead back to a folder that contains them. Hidden files and folders are left out. Throws
 // FileError.
 std::vector<std::string> files_under(const std::string& folder);
+// Returns the names of everything in a folder, sorted.
+std::vector<std::string> names_in(const std::string& folder);
 // Returns the names of the folders in it, sorted, without hidden ones and links.
 std::vector<std::string> folders_in(const std::string& folder);
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "assay/base/text.h"
-#include "assay/datasets/arrays/array_dtypes.h"
 #include "assay/datasets/checks/file_error.h"
 
 namespace assay {
@@ -47,43 +47,29 @@ std::string_view code_of(std::string_view text, bool has_order) {
     if (text.size() == 1 && s.characters.find(text[0]) != std::string_view::npos) return s.code;
     if (has_order || text.size() == 1) continue;
     const std::vector<std::string> words = split(s.words, ' ');
-    if (std::find(words.begin(), words.end(), text) != words.end()) return s.code;
+    if (std::ranges::find(words, text) != words.end()) return s.code;
   }
   return text;
 }
 
-// Returns why elements of a kind are not read, and what to save instead. Returns an empty string
-// for kinds of numbers.
-std::string_view why_unread(char kind) {
-  switch (kind) {
-    case 'O':
-      return "Python objects, which are never unpickled; save numbers, as in "
-             "x.astype('float32')";
-    case 'S':
-    case 'a':
-    case 'U':
-      return "text, which is not compared";
-    case 'M':
-    case 'm':
-      return "dates or durations; save them as numbers, as in x.astype('int64')";
-    case 'V':
-      return "patterns of so many bytes, which no dtype of assay has; save numbers, as in "
-             "x.astype('float32')";
-    case 'f':
-    case 'c':
-      return "floats that no dtype of assay holds; save them as others, as in x.astype('float64') "
-             "or x.astype('complex128')";
-    default:
-      return "";
-  }
-}
+// The kinds of elements that are not read, why, and what to save instead.
+constexpr std::pair<std::string_view, std::string_view> kUnread[] = {
+    {"O", "Python objects, which are never unpickled; save numbers, as in x.astype('float32')"},
+    {"SaU", "text, which is not compared"},
+    {"Mm", "dates or durations; save them as numbers, as in x.astype('int64')"},
+    {"V",
+     "patterns of so many bytes, which no dtype of assay has; save numbers, as in "
+     "x.astype('float32')"},
+    {"fc",
+     "floats that no dtype of assay holds; save them as others, as in x.astype('float64') or "
+     "x.astype('complex128')"}};
 
 }  // namespace
 
 NpyType npy_type(const std::string& path, const Literal& literal) {
   const std::string descr = literal_text(literal);
   const auto refuse = [&](std::string_view why) {
-    throw FileError(path, "", formatted("holds elements of type {}: {}", descr, why));
+    throw FileError(path, "", "holds elements of type {}: {}", descr, why);
   };
   if (literal.text() == nullptr || literal.text()->find_first_of(",(") != std::string::npos) {
     refuse("records or arrays; save each field as an array of its own, as in x['field']");
@@ -110,8 +96,10 @@ NpyType npy_type(const std::string& path, const Literal& literal) {
   const bool is_pattern = (kind == 'V' && (width == 1 || width == 2 || width == 4)) ||
                           (kind == 'f' && width == 1) || is_uint16;
   if (known == nullptr && !is_pattern) {
-    const std::string_view why = why_unread(kind);
-    refuse(why.empty() ? "NumPy has no such dtype" : why);
+    for (const auto& [kinds, why] : kUnread) {
+      if (kinds.find(kind) != std::string_view::npos) refuse(why);
+    }
+    refuse("NumPy has no such dtype");
   }
   return {known, width, is_big_endian && width > 1};
 }

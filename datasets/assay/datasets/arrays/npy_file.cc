@@ -9,7 +9,6 @@
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/datasets/arrays/array_dtypes.h"
-#include "assay/datasets/arrays/array_writer.h"
 #include "assay/datasets/arrays/byte_source.h"
 #include "assay/datasets/arrays/npy_dtype.h"
 #include "assay/datasets/arrays/plain_array.h"
@@ -85,9 +84,8 @@ std::unique_ptr<ArraySource> read_npy(const ArrayRequest& request,
   }
   const int version = std::to_integer<int>(start[6]);
   if (version < 1 || version > 3 || std::to_integer<int>(start[7]) != 0) {
-    throw FileError(path, "",
-                    formatted("is of version {}.{} of .npy; 1.0, 2.0 and 3.0 are read", version,
-                              std::to_integer<int>(start[7])));
+    throw FileError(path, "", "is of version {}.{} of .npy; 1.0, 2.0 and 3.0 are read", version,
+                    std::to_integer<int>(start[7]));
   }
   const std::int64_t length_size = std::to_integer<int>(start[6]) == 1 ? 2 : 4;
   std::int64_t length = 0;
@@ -99,9 +97,8 @@ std::unique_ptr<ArraySource> read_npy(const ArrayRequest& request,
     throw FileError(path, "", "is truncated in its header");
   }
   if (length > kMaxHeader) {
-    throw FileError(
-        path, "",
-        formatted("has an .npy header of {} bytes, over the {} that are read", length, kMaxHeader));
+    throw FileError(path, "", "has an .npy header of {} bytes, over the {} that are read", length,
+                    kMaxHeader);
   }
   // Reads from the beginning, so that checksums of data that are read in order remain complete.
   std::string header(static_cast<std::size_t>(offset), ' ');

@@ -14,53 +14,6 @@ constexpr std::size_t kMostValues = std::size_t{1} << 21;
 
 constexpr std::string_view kOrderedDict = "collections OrderedDict";
 
-// The opcodes of Python's module pickletools.
-enum Opcode : std::uint8_t {
-  kProto = 0x80,
-  kFrame = 0x95,
-  kStop = '.',
-  kMark = '(',
-  kPop = '0',
-  kPopMark = '1',
-  kNoneValue = 'N',
-  kTrue = 0x88,
-  kFalse = 0x89,
-  kInt4 = 'J',
-  kInt1 = 'K',
-  kInt2 = 'M',
-  kLong1 = 0x8A,
-  kFloat = 'G',
-  kShortUnicode = 0x8C,
-  kUnicode = 'X',
-  kUnicode8 = 0x8D,
-  kShortString = 'U',
-  kString = 'T',
-  kShortBytes = 'C',
-  kBytes = 'B',
-  kBytes8 = 0x8E,
-  kEmptyTuple = ')',
-  kTuple1 = 0x85,
-  kTuple2 = 0x86,
-  kTuple3 = 0x87,
-  kMarkedTuple = 't',
-  kEmptyList = ']',
-  kAppend = 'a',
-  kAppends = 'e',
-  kEmptyDict = '}',
-  kSetItem = 's',
-  kSetItems = 'u',
-  kPut1 = 'q',
-  kPut4 = 'r',
-  kMemoize = 0x94,
-  kGet1 = 'h',
-  kGet4 = 'j',
-  kGlobalLine = 'c',
-  kStackGlobal = 0x93,
-  kPersistentId = 'Q',
-  kReduce = 'R',
-  kBuild = 'b',
-};
-
 [[noreturn]] void damaged(const char* how) { refuse("its pickle is damaged: {}", how); }
 
 class Machine {
@@ -68,21 +21,7 @@ class Machine {
   Machine(std::string_view bytes, const std::function<bool(std::string_view)>& allowed)
       : bytes_(bytes), allowed_(allowed) {}
 
-  Pickle run() {
-    while (true) {
-      const std::size_t at = at_;
-      const auto opcode = static_cast<std::uint8_t>(take(1)[0]);
-      if (opcode == kStop) break;
-      if (!step(opcode)) {
-        refuse(
-            "its pickle has the opcode 0x{:02x} at byte {}, which tensors do not need; it is "
-            "not executed",
-            opcode, at);
-      }
-    }
-    out_.result = pop();
-    return std::move(out_);
-  }
+  Pickle run();
 
  private:
   std::string_view take(std::size_t count) {
@@ -97,6 +36,7 @@ class Machine {
     for (std::size_t i = width; i-- > 0;) value = value << 8 | static_cast<std::uint8_t>(taken[i]);
     return value;
   }
+  std::int64_t signed_number(std::size_t width) { return static_cast<std::int64_t>(number(width)); }
   std::string_view line() {
     const std::size_t end = bytes_.find('\n', at_);
     if (end == std::string_view::npos) damaged("it ends too early");
@@ -182,6 +122,10 @@ class Machine {
     stack_.push_back(known->second);
   }
 
+  void line_global() {
+    const std::string_view module = line();
+    global(module, line());
+  }
   void stack_global() {
     const Ref name = pop(), module = pop();
     if (out_[name].kind != Kind::kText || out_[module].kind != Kind::kText) {
@@ -192,162 +136,28 @@ class Machine {
 
   void long_integer() {
     const std::size_t width = number(1);
-    if (width > 8) {
-      take(width);
-      push(Kind::kOther);
-      return;
-    }
+    if (width > 8) return other(width);
     const std::uint64_t bits = number(width);
     const bool negative = width > 0 && (bits >> (8 * width - 1) & 1) != 0;
     const std::uint64_t high = negative && width < 8 ? ~std::uint64_t{0} << 8 * width : 0;
     push(Kind::kInt, static_cast<std::int64_t>(bits | high));
   }
 
-  // Runs an opcode that pushes a value from the bytes. Returns false for any other opcode.
-  bool literal(std::uint8_t opcode) {
-    switch (opcode) {
-      case kNoneValue:
-        push(Kind::kNone);
-        return true;
-      case kTrue:
-        push(Kind::kBool, 1);
-        return true;
-      case kFalse:
-        push(Kind::kBool, 0);
-        return true;
-      case kInt1:
-        push(Kind::kInt, static_cast<std::int64_t>(number(1)));
-        return true;
-      case kInt2:
-        push(Kind::kInt, static_cast<std::int64_t>(number(2)));
-        return true;
-      case kInt4:
-        push(Kind::kInt, static_cast<std::int32_t>(number(4)));
-        return true;
-      case kLong1:
-        long_integer();
-        return true;
-      case kFloat:
-        take(8);
-        push(Kind::kOther);
-        return true;
-      case kShortUnicode:
-      case kShortString:
-        push(Kind::kText, take(number(1)));
-        return true;
-      case kUnicode:
-      case kString:
-        push(Kind::kText, take(number(4)));
-        return true;
-      case kUnicode8:
-        push(Kind::kText, take(number(8)));
-        return true;
-      case kShortBytes:
-        take(number(1));
-        push(Kind::kOther);
-        return true;
-      case kBytes:
-        take(number(4));
-        push(Kind::kOther);
-        return true;
-      case kBytes8:
-        take(number(8));
-        push(Kind::kOther);
-        return true;
-      case kEmptyTuple:
-        push(Kind::kTuple);
-        return true;
-      case kEmptyList:
-        push(Kind::kList);
-        return true;
-      case kEmptyDict:
-        push(Kind::kDict);
-        return true;
-      default:
-        return false;
-    }
+  void other(std::size_t bytes) {
+    take(bytes);
+    push(Kind::kOther);
+  }
+  void put(std::uint64_t place) { memo_[place] = top(); }
+  void protocol(std::uint64_t number) const {
+    if (number >= 2 && number <= 5) return;
+    refuse("its pickle has protocol {}; 2 to 5 are read", number);
   }
 
-  bool step(std::uint8_t opcode) {
-    if (literal(opcode)) return true;
-    switch (opcode) {
-      case kProto:
-        if (const std::uint64_t protocol = number(1); protocol < 2 || protocol > 5) {
-          refuse("its pickle has protocol {}; 2 to 5 are read", protocol);
-        }
-        return true;
-      case kFrame:
-        take(8);
-        return true;
-      case kMark:
-        marks_.push_back(stack_.size());
-        return true;
-      case kPop:
-        (void)pop();
-        return true;
-      case kPopMark:
-        (void)pop_to_mark();
-        return true;
-      case kTuple1:
-        push(Kind::kTuple, pop(1));
-        return true;
-      case kTuple2:
-        push(Kind::kTuple, pop(2));
-        return true;
-      case kTuple3:
-        push(Kind::kTuple, pop(3));
-        return true;
-      case kMarkedTuple:
-        push(Kind::kTuple, pop_to_mark());
-        return true;
-      case kAppend:
-        add_to(Kind::kList, pop(1));
-        return true;
-      case kAppends:
-        add_to(Kind::kList, pop_to_mark());
-        return true;
-      case kSetItem:
-        add_to(Kind::kDict, pop(2));
-        return true;
-      case kSetItems:
-        add_to(Kind::kDict, pop_to_mark());
-        return true;
-      case kPut1:
-        memo_[number(1)] = top();
-        return true;
-      case kPut4:
-        memo_[number(4)] = top();
-        return true;
-      case kMemoize:
-        memo_[memo_.size()] = top();
-        return true;
-      case kGet1:
-        get(number(1));
-        return true;
-      case kGet4:
-        get(number(4));
-        return true;
-      case kGlobalLine: {
-        const std::string_view module = line();
-        global(module, line());
-        return true;
-      }
-      case kStackGlobal:
-        stack_global();
-        return true;
-      case kPersistentId:
-        push(Kind::kPersistent, pop(1));
-        return true;
-      case kReduce:
-        reduce();
-        return true;
-      case kBuild:
-        build();
-        return true;
-      default:
-        return false;
-    }
-  }
+  struct Row {
+    std::uint8_t opcode;
+    void (*run)(Machine& m);
+  };
+  static const Row kOpcodes[];
 
   std::string_view bytes_;
   const std::function<bool(std::string_view)>& allowed_;
@@ -357,6 +167,75 @@ class Machine {
   std::vector<std::size_t> marks_;
   std::unordered_map<std::uint64_t, Ref> memo_;
 };
+
+// The opcodes of Python's module pickletools, with their names there.
+const Machine::Row Machine::kOpcodes[] = {
+    // values
+    {'N', [](Machine& m) { m.push(Kind::kNone); }},                     // NONE
+    {0x88, [](Machine& m) { m.push(Kind::kBool, 1); }},                 // NEWTRUE
+    {0x89, [](Machine& m) { m.push(Kind::kBool, 0); }},                 // NEWFALSE
+    {'K', [](Machine& m) { m.push(Kind::kInt, m.signed_number(1)); }},  // BININT1
+    {'M', [](Machine& m) { m.push(Kind::kInt, m.signed_number(2)); }},  // BININT2
+    {'J',
+     [](Machine& m) { m.push(Kind::kInt, static_cast<std::int32_t>(m.number(4))); }},  // BININT
+    {0x8A, [](Machine& m) { m.long_integer(); }},                                      // LONG1
+    {'G', [](Machine& m) { m.other(8); }},                                             // BINFLOAT
+    {0x8C, [](Machine& m) { m.push(Kind::kText, m.take(m.number(1))); }},  // SHORT_BINUNICODE
+    {'X', [](Machine& m) { m.push(Kind::kText, m.take(m.number(4))); }},   // BINUNICODE
+    {0x8D, [](Machine& m) { m.push(Kind::kText, m.take(m.number(8))); }},  // BINUNICODE8
+    {'U', [](Machine& m) { m.push(Kind::kText, m.take(m.number(1))); }},   // SHORT_BINSTRING
+    {'T', [](Machine& m) { m.push(Kind::kText, m.take(m.number(4))); }},   // BINSTRING
+    {'C', [](Machine& m) { m.other(m.number(1)); }},                       // SHORT_BINBYTES
+    {'B', [](Machine& m) { m.other(m.number(4)); }},                       // BINBYTES
+    {0x8E, [](Machine& m) { m.other(m.number(8)); }},                      // BINBYTES8
+    // tuples, lists and dicts
+    {')', [](Machine& m) { m.push(Kind::kTuple); }},                    // EMPTY_TUPLE
+    {0x85, [](Machine& m) { m.push(Kind::kTuple, m.pop(1)); }},         // TUPLE1
+    {0x86, [](Machine& m) { m.push(Kind::kTuple, m.pop(2)); }},         // TUPLE2
+    {0x87, [](Machine& m) { m.push(Kind::kTuple, m.pop(3)); }},         // TUPLE3
+    {'t', [](Machine& m) { m.push(Kind::kTuple, m.pop_to_mark()); }},   // TUPLE
+    {']', [](Machine& m) { m.push(Kind::kList); }},                     // EMPTY_LIST
+    {'a', [](Machine& m) { m.add_to(Kind::kList, m.pop(1)); }},         // APPEND
+    {'e', [](Machine& m) { m.add_to(Kind::kList, m.pop_to_mark()); }},  // APPENDS
+    {'}', [](Machine& m) { m.push(Kind::kDict); }},                     // EMPTY_DICT
+    {'s', [](Machine& m) { m.add_to(Kind::kDict, m.pop(2)); }},         // SETITEM
+    {'u', [](Machine& m) { m.add_to(Kind::kDict, m.pop_to_mark()); }},  // SETITEMS
+    // the stack and the memo
+    {0x80, [](Machine& m) { m.protocol(m.number(1)); }},             // PROTO
+    {0x95, [](Machine& m) { m.take(8); }},                           // FRAME
+    {'(', [](Machine& m) { m.marks_.push_back(m.stack_.size()); }},  // MARK
+    {'0', [](Machine& m) { m.pop(); }},                              // POP
+    {'1', [](Machine& m) { m.pop_to_mark(); }},                      // POP_MARK
+    {'q', [](Machine& m) { m.put(m.number(1)); }},                   // BINPUT
+    {'r', [](Machine& m) { m.put(m.number(4)); }},                   // LONG_BINPUT
+    {0x94, [](Machine& m) { m.put(m.memo_.size()); }},               // MEMOIZE
+    {'h', [](Machine& m) { m.get(m.number(1)); }},                   // BINGET
+    {'j', [](Machine& m) { m.get(m.number(4)); }},                   // LONG_BINGET
+    // calls, which are only recorded
+    {'c', [](Machine& m) { m.line_global(); }},                      // GLOBAL
+    {0x93, [](Machine& m) { m.stack_global(); }},                    // STACK_GLOBAL
+    {'Q', [](Machine& m) { m.push(Kind::kPersistent, m.pop(1)); }},  // BINPERSID
+    {'R', [](Machine& m) { m.reduce(); }},                           // REDUCE
+    {'b', [](Machine& m) { m.build(); }},                            // BUILD
+};
+
+Pickle Machine::run() {
+  while (true) {
+    const std::size_t at = at_;
+    const auto opcode = static_cast<std::uint8_t>(take(1)[0]);
+    if (opcode == '.') break;  // STOP
+    const auto* const row = std::ranges::find(kOpcodes, opcode, &Row::opcode);
+    if (row == std::end(kOpcodes)) {
+      refuse(
+          "its pickle has the opcode 0x{:02x} at byte {}, which tensors do not need; it is "
+          "not executed",
+          opcode, at);
+    }
+    row->run(*this);
+  }
+  out_.result = pop();
+  return std::move(out_);
+}
 
 }  // namespace
 

@@ -243,13 +243,9 @@ class PlainArray : public ArraySource {
 
 double bytes_needed(const std::string& path, const Format& format, const Shape& shape,
                     bool packed) {
-  try {
-    const std::int64_t elements = element_count(shape);
-    if (packed) return static_cast<double>(elements / 2 + elements % 2);
-    return static_cast<double>(elements) * static_cast<double>(format.storage_bytes);
-  } catch (const Refusal& e) {
-    throw FileError(path, "", e.what());
-  }
+  const std::int64_t elements = in_file(path, [&] { return element_count(shape); });
+  if (packed) return static_cast<double>(elements / 2 + elements % 2);
+  return static_cast<double>(elements) * static_cast<double>(format.storage_bytes);
 }
 
 std::unique_ptr<ArraySource> plain_array(std::string path, std::shared_ptr<ByteSource> bytes,
@@ -269,8 +265,7 @@ StoredPlace place_within(const ByteSource& bytes, std::int64_t offset, std::int6
 std::string text_of(ByteSource& bytes, std::int64_t most, const std::string& path,
                     const std::string& what) {
   if (bytes.size() > most) {
-    throw FileError(path, what,
-                    formatted("has {} bytes, over the {} that are read", bytes.size(), most));
+    throw FileError(path, what, "has {} bytes, over the {} that are read", bytes.size(), most);
   }
   std::string text(static_cast<std::size_t>(bytes.size()), '\0');
   bytes.read(0, bytes.size(), reinterpret_cast<std::byte*>(text.data()));

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "assay/datasets/arrays/byte_source.h"
 #include "assay/datasets/store/array_source.h"

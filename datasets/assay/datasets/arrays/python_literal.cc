@@ -1,9 +1,7 @@
 #include "assay/datasets/arrays/python_literal.h"
 
 #include <cctype>
-#include <charconv>
 #include <cmath>
-#include <utility>
 
 #include "assay/base/call_text.h"
 #include "assay/base/text.h"

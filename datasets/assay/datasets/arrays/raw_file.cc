@@ -1,7 +1,6 @@
 #include "assay/datasets/arrays/raw_file.h"
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -11,7 +10,6 @@
 #include "assay/base/text.h"
 #include "assay/datasets/arrays/array_dtypes.h"
 #include "assay/datasets/arrays/array_writer.h"
-#include "assay/datasets/arrays/plain_array.h"
 #include "assay/datasets/checks/file_error.h"
 #include "assay/tensor/read_shape.h"
 #include "assay/wire/array_header.h"
@@ -82,20 +80,19 @@ class RawFile : public ArrayFile {
     }
     if (!said.wrong_shape.empty()) {
       throw FileError(path_, "",
-                      formatted("its name says the shape '{}', which must be extents joined "
-                                "by x, or scalar",
-                                said.wrong_shape));
+                      "its name says the shape '{}', which must be extents joined "
+                      "by x, or scalar",
+                      said.wrong_shape);
     }
     add_sidecar(said);
     const Format* f = said.format;
     if (f == nullptr && !request.dtype.empty()) f = &format_named(request.dtype);
     if (f == nullptr) {
-      throw FileError(
-          path_, "",
-          formatted("is read as raw bytes, and nothing says what they are: give --dtype, "
-                    "name it as in x_bfloat16.bin, or write {}.json with {{\"dtype\": "
-                    "\"bfloat16\", \"shape\": [2, 3]}}",
-                    std::filesystem::path(path_).filename().string()));
+      throw FileError(path_, "",
+                      "is read as raw bytes, and nothing says what they are: give --dtype, "
+                      "name it as in x_bfloat16.bin, or write {}.json with {{\"dtype\": "
+                      "\"bfloat16\", \"shape\": [2, 3]}}",
+                      std::filesystem::path(path_).filename().string());
     }
     if (!said.shape) said.shape = request.shape;
     const std::int64_t size = bytes_->size();
@@ -105,15 +102,14 @@ class RawFile : public ArrayFile {
       layout.packed = is_packed(*f, layout.shape);
       const double needed = bytes_needed(path_, *f, layout.shape, layout.packed);
       if (needed != static_cast<double>(size)) {
-        throw FileError(path_, "",
-                        formatted("has {} bytes; {} of shape {} needs {:.0f}", size, f->name,
-                                  shape_text(layout.shape), needed));
+        throw FileError(path_, "", "has {} bytes; {} of shape {} needs {:.0f}", size, f->name,
+                        shape_text(layout.shape), needed);
       }
     } else {
       if (size % f->storage_bytes != 0) {
         throw FileError(path_, "",
-                        formatted("has {} bytes, which are no whole elements of {} ({} bytes each)",
-                                  size, f->name, f->storage_bytes));
+                        "has {} bytes, which are no whole elements of {} ({} bytes each)", size,
+                        f->name, f->storage_bytes);
       }
       layout.shape = {size / f->storage_bytes};
       layout.shape_is_inferred = true;
@@ -135,22 +131,16 @@ class RawFile : public ArrayFile {
     if (!std::filesystem::exists(beside, error)) return;
     constexpr std::int64_t kMost = std::int64_t{1} << 20;
     const std::unique_ptr<ByteSource> bytes = open_plain(beside);
-    wire::ArrayHeader header;
-    const Format* f = nullptr;
-    try {
-      header = wire::read_raw_header(text_of(*bytes, kMost, beside, ""));
-      if (!header.dtype.empty()) f = &format_named(header.dtype);
-    } catch (const Refusal& e) {
-      throw FileError(beside, "", e.what());
-    }
+    const wire::ArrayHeader header =
+        in_file(beside, [&] { return wire::read_raw_header(text_of(*bytes, kMost, beside, "")); });
+    const Format* const f = in_file(
+        beside, [&] { return header.dtype.empty() ? nullptr : &format_named(header.dtype); });
     if (f != nullptr && said.format != nullptr && f != said.format) {
-      throw FileError(beside, "",
-                      formatted("says {}, the name of {} {}", f->name, path_, said.format->name));
+      throw FileError(beside, "", "says {}, the name of {} {}", f->name, path_, said.format->name);
     }
     if (header.shape && said.shape && header.shape != said.shape) {
-      throw FileError(beside, "",
-                      formatted("says the shape {}, the name of {} {}", shape_text(*header.shape),
-                                path_, shape_text(*said.shape)));
+      throw FileError(beside, "", "says the shape {}, the name of {} {}", shape_text(*header.shape),
+                      path_, shape_text(*said.shape));
     }
     if (f != nullptr) said.format = f;
     if (header.shape) said.shape = header.shape;
@@ -208,9 +198,8 @@ void pair_parts(ArrayLayout& layout, const ArrayRequest& request) {
   const bool pairs = !layout.shape.empty() && layout.shape.back() % 2 == 0;
   if (!asked && !(pairs && said->name == "complex32")) return;
   const auto refuse = [&](std::string_view why) {
-    throw FileError(request.path, "",
-                    formatted("holds {} of shape {}, which are no pairs of {}: {}",
-                              layout.format->name, shape_text(layout.shape), said->name, why));
+    throw FileError(request.path, "", "holds {} of shape {}, which are no pairs of {}: {}",
+                    layout.format->name, shape_text(layout.shape), said->name, why);
   };
   if (!pairs) refuse("the last extent must be even");
   Strides& strides = layout.strides;
@@ -240,9 +229,8 @@ void write_raw(const std::string& path, const std::map<std::string, TensorView>&
   const SaidByName said = said_by_name(path);
   if ((said.format != nullptr && said.format != view.format) ||
       (said.shape && *said.shape != view.shape)) {
-    throw FileError(path, "",
-                    formatted("its name says another dtype or shape than {} of {}",
-                              view.format->name, shape_text(view.shape)));
+    throw FileError(path, "", "its name says another dtype or shape than {} of {}",
+                    view.format->name, shape_text(view.shape));
   }
   if (said.format == nullptr || !said.shape) {
     write_file(path + kBeside, wire::raw_header(std::string(view.format->name), view.shape));

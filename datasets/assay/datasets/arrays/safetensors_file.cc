@@ -7,10 +7,10 @@
 #include "assay/base/error.h"
 #include "assay/base/file.h"
 #include "assay/base/text.h"
-#include "assay/datasets/arrays/array_dtypes.h"
 #include "assay/datasets/arrays/plain_array.h"
 #include "assay/datasets/arrays/raw_file.h"
 #include "assay/datasets/checks/file_error.h"
+#include "assay/datasets/store/global_heap.h"
 #include "assay/wire/array_header.h"
 
 namespace assay {
@@ -26,11 +26,7 @@ class SafetensorsFile : public ArrayFile {
  public:
   explicit SafetensorsFile(const std::string& path) : path_(path), bytes_(open_plain(path)) {
     const std::string header = header_text();
-    try {
-      arrays_ = wire::read_safetensors_header(header);
-    } catch (const Refusal& e) {
-      throw FileError(path, "", e.what());
-    }
+    arrays_ = in_file(path, [&] { return wire::read_safetensors_header(header); });
     check_places();
   }
 
@@ -49,10 +45,8 @@ class SafetensorsFile : public ArrayFile {
     }
     const double needed = bytes_needed(path_, *f, *array.shape, is_packed(*f));
     if (needed != static_cast<double>(array.end - array.begin)) {
-      throw FileError(
-          path_, name,
-          formatted("has {} bytes; {} of shape {} needs {:.0f}", array.end - array.begin,
-                    array.dtype, shape_text(*array.shape), needed));
+      throw FileError(path_, name, "has {} bytes; {} of shape {} needs {:.0f}",
+                      array.end - array.begin, array.dtype, shape_text(*array.shape), needed);
     }
     const std::int64_t offset = data_ + array.begin;
     return plain_array(request.path, bytes_,
@@ -69,21 +63,16 @@ class SafetensorsFile : public ArrayFile {
     std::byte start[kLength] = {};
     if (size < kLength) throw FileError(path_, "", "is truncated in its header");
     bytes_->read(0, kLength, start);
-    std::uint64_t length = 0;
-    for (std::size_t i = kLength; i-- > 0;) {
-      length = length << 8 | std::to_integer<std::uint64_t>(start[i]);
-    }
+    const std::uint64_t length = h5::number_in(start, 0, kLength);
     if (length > static_cast<std::uint64_t>(size - kLength)) {
-      throw FileError(
-          path_, "",
-          formatted("is truncated in its header, or no safetensors file: the header would "
-                    "have {} bytes, the file has {}",
-                    length, size));
+      throw FileError(path_, "",
+                      "is truncated in its header, or no safetensors file: the header would "
+                      "have {} bytes, the file has {}",
+                      length, size);
     }
     if (length > kMostHeader) {
-      throw FileError(
-          path_, "",
-          formatted("has a header of {} bytes, over the {} that are read", length, kMostHeader));
+      throw FileError(path_, "", "has a header of {} bytes, over the {} that are read", length,
+                      kMostHeader);
     }
     std::string text(static_cast<std::size_t>(length), ' ');
     bytes_->read(kLength, static_cast<std::int64_t>(length),
@@ -101,19 +90,18 @@ class SafetensorsFile : public ArrayFile {
       const wire::ArrayHeader& array = arrays_[i];
       places_.emplace(array.name, i);
       if (array.end > size) {
-        throw FileError(
-            path_, array.name,
-            formatted("is truncated: its bytes end at {}, the file's at {}", array.end, size));
+        throw FileError(path_, array.name, "is truncated: its bytes end at {}, the file's at {}",
+                        array.end, size);
       }
       if (array.begin != at) {
         throw FileError(path_, array.name,
-                        formatted("its bytes begin at {}, but those of the array before end at {}",
-                                  array.begin, at));
+                        "its bytes begin at {}, but those of the array before end at {}",
+                        array.begin, at);
       }
       at = array.end;
     }
     if (at != size) {
-      throw FileError(path_, "", formatted("has {} bytes behind its arrays", size - at));
+      throw FileError(path_, "", "has {} bytes behind its arrays", size - at);
     }
   }
 
@@ -142,7 +130,7 @@ std::unique_ptr<ArrayFile> open_safetensors(const std::string& path) {
 void write_safetensors(const std::string& path, const std::map<std::string, TensorView>& arrays) {
   // The widest elements come first, so that each array begins at a multiple of its width.
   std::vector<std::pair<std::string, TensorView>> sorted(arrays.begin(), arrays.end());
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+  std::ranges::stable_sort(sorted, [](const auto& a, const auto& b) {
     return a.second.format->storage_bytes > b.second.format->storage_bytes;
   });
   std::vector<wire::ArrayHeader> headers;

@@ -7,7 +7,6 @@
 #include "assay/base/error.h"
 #include "assay/base/file.h"
 #include "assay/base/text.h"
-#include "assay/datasets/arrays/array_dtypes.h"
 #include "assay/datasets/arrays/pickle.h"
 #include "assay/datasets/arrays/plain_array.h"
 #include "assay/datasets/arrays/raw_file.h"
@@ -65,7 +64,7 @@ bool is_allowed(std::string_view global) {
   // names the dtype.
   constexpr std::string_view kOtherDtypes[] = {"torch float4_e2m1fn_x2"};
   const auto is_one_of = [&](const auto& names) {
-    return std::find(std::begin(names), std::end(names), global) != std::end(names);
+    return std::ranges::find(names, global) != std::end(names);
   };
   return is_one_of(kKnown) || is_one_of(kOtherDtypes) ||
          dtype_named(global, kTorchDtypes) != nullptr ||
@@ -256,13 +255,11 @@ class TorchFile : public ArrayFile {
       throw FileError(path, "", "is no file of torch.save: its archive has no data.pkl");
     }
     const std::unique_ptr<ByteSource> bytes = archive_.open(members_.at(folder_ + "data.pkl"));
-    try {
-      const Pickle pickled =
-          pickle::read_pickle(text_of(*bytes, kMostPickle, path, folder_ + "data.pkl"), is_allowed);
-      tensors_ = Finder(pickled).find();
-    } catch (const Refusal& e) {
-      throw FileError(path, "", e.what());
-    }
+    tensors_ = in_file(path, [&] {
+      return Finder(pickle::read_pickle(text_of(*bytes, kMostPickle, path, folder_ + "data.pkl"),
+                                        is_allowed))
+          .find();
+    });
     for (std::size_t i = 0; i < tensors_.size(); ++i) places_.emplace(tensors_[i].name, i);
     swap_ = is_big_endian();
   }
@@ -337,8 +334,7 @@ class TorchFile : public ArrayFile {
     const std::string order =
         text_of(*archive_.open(record->second), 64, path_, folder_ + "byteorder");
     if (order != "little" && order != "big") {
-      throw FileError(path_, folder_ + "byteorder",
-                      formatted("is '{}', neither little nor big", order));
+      throw FileError(path_, folder_ + "byteorder", "is '{}', neither little nor big", order);
     }
     return order == "big";
   }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
-#include <vector>
 
 #include "assay/base/text.h"
 #include "assay/datasets/store/dataset_file.h"
@@ -38,7 +37,7 @@ Archive open_archive(const std::string& path) {
     zip_error_init_with_code(&error, code);
     const std::string why = zip_error_strerror(&error);
     zip_error_fini(&error);
-    throw FileError(path, "", formatted("cannot be read as a zip archive: {}", why));
+    throw FileError(path, "", "cannot be read as a zip archive: {}", why);
   }
   return archive;
 }

@@ -17,11 +17,7 @@ bool is_raw(const std::string& path) {
 }
 
 const Format& known_format(const ArrayRequest& array) {
-  try {
-    return format_named(array.dtype);
-  } catch (const Refusal& e) {
-    throw FileError(array.path, "", e.what());
-  }
+  return *in_file(array.path, [&] { return &format_named(array.dtype); });
 }
 
 // Returns the number of elements of this dtype in a raw file. Throws FileError if the file does not
@@ -33,17 +29,28 @@ std::int64_t elements_in(const ArrayRequest& array) {
   const Format& f = known_format(array);
   const auto width = static_cast<std::uintmax_t>(f.storage_bytes);
   if (bytes % width != 0) {
-    throw FileError(
-        array.path, "",
-        formatted("has {} bytes, which is no whole number of {} elements", bytes, f.name));
+    throw FileError(array.path, "", "has {} bytes, which is no whole number of {} elements", bytes,
+                    f.name);
   }
   return static_cast<std::int64_t>(bytes / width);
 }
 
-// Counts of inferred properties, for the notes.
+// The arrays for which one property was inferred in one way.
 struct Inferred {
-  int dtype_of_other = 0, shape_of_other = 0, shape_of_size = 0, output_dtype = 0;
-  std::string first_dtype, first_shape, first_size, first_output;
+  const char* note;
+  int count = 0;
+  std::string first = {};
+
+  void add(const std::string& path) {
+    if (count++ == 0) first = path;
+  }
+};
+struct AllInferred {
+  Inferred dtype_of_other = {"the dtype is that of the other side"};
+  Inferred output_dtype = {
+      "the output dtype is that of the outputs, for the golden results have more precision"};
+  Inferred shape_of_other = {"the shape is that of the other side, for the sizes agree"};
+  Inferred shape_of_size = {"the shape is not known, one dimension of all elements is taken"};
 };
 
 // Returns true if the raw file itself says what it holds, by its name or by a file beside it.
@@ -88,7 +95,7 @@ std::optional<ArrayInfo> info_if_known(ArrayRequest array) {
 // Settles dtype and shape of an array. `find_other` returns the array of the other side, whose
 // dtype and shape this one may have.
 void settle(ArrayRequest& array, const RawDefaults& defaults, const FindOther& find_other,
-            Inferred& inferred) {
+            AllInferred& inferred) {
   // A file's own description takes precedence over the description of all files.
   if (!is_raw(array.path)) {
     if (array.dtype.empty()) array.dtype = defaults.dtype;
@@ -116,18 +123,25 @@ void settle(ArrayRequest& array, const RawDefaults& defaults, const FindOther& f
                       "x_bfloat16.bin) nor the other side; give --dtype and --golden-dtype");
     }
     array.dtype = pair->dtype;
-    if (inferred.dtype_of_other++ == 0) inferred.first_dtype = array.path;
+    inferred.dtype_of_other.add(array.path);
   }
   (void)known_format(array);
   if (array.shape) return;
   const std::int64_t count = elements_in(array);
   if (of_pair() && element_count(pair->shape) == count) {
     array.shape = pair->shape;
-    if (inferred.shape_of_other++ == 0) inferred.first_shape = array.path;
+    inferred.shape_of_other.add(array.path);
   } else {
     array.shape = Shape{count};
-    if (inferred.shape_of_size++ == 0) inferred.first_size = array.path;
+    inferred.shape_of_size.add(array.path);
   }
+}
+
+// Returns the array of a producer's result, or of the golden result if `producer` is empty. Returns
+// null if there is no such array.
+const ArrayRequest* array_in(const OutputRecord& result, const std::string& producer) {
+  if (!producer.empty()) return result.recorded_by(producer);
+  return result.golden ? &*result.golden : nullptr;
 }
 
 ArrayRequest* first_recorded(OutputRecord& result) {
@@ -140,7 +154,7 @@ ArrayRequest* first_recorded(OutputRecord& result) {
 // If the golden result has more precision than the outputs, it does not tell the output dtype. Then
 // the dtype of the outputs is used, including outputs in another place, which settle it when they
 // are read.
-void settle_output_dtype(const CaseRecord& record, OutputRecord& result, Inferred& inferred) {
+void settle_output_dtype(const CaseRecord& record, OutputRecord& result, AllInferred& inferred) {
   constexpr const char* kName = "output_dtype";
   if (!result.golden || result.attributes.count(kName) > 0 || record.attributes.count(kName) > 0) {
     return;
@@ -152,11 +166,7 @@ void settle_output_dtype(const CaseRecord& record, OutputRecord& result, Inferre
   if (!has_more_precision(golden, *common)) return;
   result.attributes[kName] = std::string(common->name);
   result.output_dtype_is_open = false;
-  if (inferred.output_dtype++ == 0) inferred.first_output = first_recorded(result)->path;
-}
-
-std::string arrays_text(int count, const std::string& first) {
-  return count == 1 ? first : formatted("{} arrays, the first {}", count, first);
+  inferred.output_dtype.add(first_recorded(result)->path);
 }
 
 }  // namespace
@@ -165,7 +175,7 @@ void settle_arrays(std::vector<CaseRecord>& records, const OpenOptions& options,
                    std::vector<std::string>& notes) {
   const RawDefaults outputs{options.dtype, options.shape};
   const RawDefaults golden{options.golden_dtype, options.golden_shape};
-  Inferred inferred;
+  AllInferred inferred;
   const auto settle_record = [&](CaseRecord& record) {
     for (auto& [name, input] : record.inputs) settle(input, golden, {}, inferred);
     for (auto& [name, result] : record.outputs) {
@@ -199,23 +209,12 @@ void settle_arrays(std::vector<CaseRecord>& records, const OpenOptions& options,
       record.error = e;
     }
   }
-  if (inferred.dtype_of_other > 0) {
-    notes.push_back(formatted("the dtype is that of the other side: {}",
-                              arrays_text(inferred.dtype_of_other, inferred.first_dtype)));
-  }
-  if (inferred.output_dtype > 0) {
-    notes.push_back(
-        formatted("the output dtype is that of the outputs, for the golden results have "
-                  "more precision: {}",
-                  arrays_text(inferred.output_dtype, inferred.first_output)));
-  }
-  if (inferred.shape_of_other > 0) {
-    notes.push_back(formatted("the shape is that of the other side, for the sizes agree: {}",
-                              arrays_text(inferred.shape_of_other, inferred.first_shape)));
-  }
-  if (inferred.shape_of_size > 0) {
-    notes.push_back(formatted("the shape is not known, one dimension of all elements is taken: {}",
-                              arrays_text(inferred.shape_of_size, inferred.first_size)));
+  for (const Inferred* of : {&inferred.dtype_of_other, &inferred.output_dtype,
+                             &inferred.shape_of_other, &inferred.shape_of_size}) {
+    if (of->count == 0) continue;
+    notes.push_back(formatted("{}: {}{}", of->note,
+                              of->count == 1 ? "" : formatted("{} arrays, the first ", of->count),
+                              of->first));
   }
 }
 
@@ -319,9 +318,9 @@ ArrayCases::ArrayCases(std::string path, std::vector<CaseRecord> records,
     const auto [at, is_new] = records_.emplace(name, std::move(record));
     if (is_new) continue;
     order_.pop_back();
-    at->second.error = FileError(path_, source_name,
-                                 formatted("and '{}' would both be the case {}; rename one of them",
-                                           at->second.source_name(), name));
+    at->second.error =
+        FileError(path_, source_name, "and '{}' would both be the case {}; rename one of them",
+                  at->second.source_name(), name);
   }
 }
 
@@ -356,14 +355,14 @@ const CaseRecord& ArrayCases::record(const std::string& name) const {
 const OutputRecord& ArrayCases::result(const std::string& name, const std::string& output) const {
   const OutputRecord* const found = record(name).find_output(output);
   if (found == nullptr) {
-    throw FileError(path_, name, formatted("there is no output '{}'", output));
+    throw FileError(path_, name, "there is no output '{}'", output);
   }
   return *found;
 }
 
-const ArrayRequest* ArrayCases::recorded(const std::string& name, const std::string& producer,
-                                         const std::string& output) const {
-  return result(name, output).recorded_by(producer);
+const ArrayRequest* ArrayCases::find_array(const std::string& name, const std::string& producer,
+                                           const std::string& output) const {
+  return array_in(result(name, output), producer);
 }
 
 Case ArrayCases::read(const std::string& name, const ReadOptions& what) const {
@@ -384,9 +383,7 @@ Case ArrayCases::read(const std::string& name, const ReadOptions& what) const {
   for (const auto& [output, of] : r.outputs) {
     OutputRecord asked = of;
     if (!what.golden && asked.golden) asked.golden = {};
-    for (auto& [producer, recorded] : asked.recorded) {
-      if (!what.recorded) recorded.tensor = {}, recorded.epilogue = {};
-    }
+    if (!what.recorded) asked.recorded.clear();
     c.outputs.emplace(
         output, converted<Tensor>(asked, [](const ArrayRequest& a) { return read_array(a); }));
   }
@@ -417,9 +414,9 @@ std::vector<std::string> ArrayCases::producers_of(const std::string& name) const
 
 Tensor ArrayCases::read_output(const std::string& name, const std::string& producer,
                                const std::string& output) const {
-  const ArrayRequest* const array = recorded(name, producer, output);
+  const ArrayRequest* const array = find_array(name, producer, output);
   if (array == nullptr) {
-    throw FileError(path_, name, formatted("there is no output of '{}'", producer));
+    throw FileError(path_, name, "there is no output of '{}'", producer);
   }
   return read_array(*array);
 }
@@ -441,48 +438,27 @@ std::unique_ptr<ArraySource> ArrayCases::open_input(const std::string& name,
   return open_array(record(name).inputs.at(operand));
 }
 
-std::unique_ptr<ArraySource> ArrayCases::open_golden(const std::string& name,
-                                                     const std::string& output) const {
-  const OutputRecord& of = result(name, output);
-  return of.golden ? open_array(*of.golden) : nullptr;
-}
-
-std::unique_ptr<ArraySource> ArrayCases::open_output(const std::string& name,
+std::unique_ptr<ArraySource> ArrayCases::open_result(const std::string& name,
                                                      const std::string& producer,
                                                      const std::string& output) const {
-  const ArrayRequest* const array = recorded(name, producer, output);
+  const ArrayRequest* const array = find_array(name, producer, output);
   return array == nullptr ? nullptr : open_array(*array);
 }
 
-std::int64_t ArrayCases::golden_bytes(const std::string& name) const {
+std::int64_t ArrayCases::result_bytes(const std::string& name, const std::string& producer) const {
   std::int64_t bytes = 0;
   for (const auto& [output, of] : record(name).outputs) {
-    if (of.golden) bytes += bytes_of_file(*of.golden);
+    if (const ArrayRequest* const array = array_in(of, producer)) bytes += bytes_of_file(*array);
   }
   return bytes;
 }
 
-std::int64_t ArrayCases::output_bytes(const std::string& name, const std::string& producer) const {
-  std::int64_t bytes = 0;
-  for (const auto& [output, of] : record(name).outputs) {
-    if (const ArrayRequest* const array = of.recorded_by(producer)) bytes += bytes_of_file(*array);
-  }
-  return bytes;
-}
-
-std::optional<StoredPlace> ArrayCases::golden_place(const std::string& name,
-                                                    const std::string& output) const {
-  if (!has_case(name)) return std::nullopt;
-  const OutputRecord& of = result(name, output);
-  return of.golden ? std::optional(open_array(*of.golden)->place()) : std::nullopt;
-}
-
-std::optional<StoredPlace> ArrayCases::output_place(const std::string& name,
+std::optional<StoredPlace> ArrayCases::result_place(const std::string& name,
                                                     const std::string& producer,
                                                     const std::string& output) const {
   if (!has_case(name)) return std::nullopt;
-  const ArrayRequest* const array = recorded(name, producer, output);
-  return array != nullptr ? std::optional(open_array(*array)->place()) : std::nullopt;
+  const std::unique_ptr<ArraySource> array = open_result(name, producer, output);
+  return array != nullptr ? std::optional(array->place()) : std::nullopt;
 }
 
 }  // namespace assay

@@ -4,7 +4,6 @@
 
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -66,15 +65,10 @@ class ArrayCases : public CaseSource {
                          const std::string& output = "") const override;
   std::unique_ptr<ArraySource> open_input(const std::string& name,
                                           const std::string& operand) const override;
-  std::unique_ptr<ArraySource> open_golden(const std::string& name,
+  std::unique_ptr<ArraySource> open_result(const std::string& name, const std::string& producer,
                                            const std::string& output = "") const override;
-  std::unique_ptr<ArraySource> open_output(const std::string& name, const std::string& producer,
-                                           const std::string& output = "") const override;
-  std::int64_t golden_bytes(const std::string& name) const override;
-  std::int64_t output_bytes(const std::string& name, const std::string& producer) const override;
-  std::optional<StoredPlace> golden_place(const std::string& name,
-                                          const std::string& output = "") const override;
-  std::optional<StoredPlace> output_place(const std::string& name, const std::string& producer,
+  std::int64_t result_bytes(const std::string& name, const std::string& producer) const override;
+  std::optional<StoredPlace> result_place(const std::string& name, const std::string& producer,
                                           const std::string& output = "") const override;
 
   // Returns the names of the cases in the order of the records.
@@ -84,9 +78,9 @@ class ArrayCases : public CaseSource {
 
  private:
   const OutputRecord& result(const std::string& name, const std::string& output) const;
-  // Returns null if the producer did not record this output.
-  const ArrayRequest* recorded(const std::string& name, const std::string& producer,
-                               const std::string& output) const;
+  // Returns null if the producer has no result for this output.
+  const ArrayRequest* find_array(const std::string& name, const std::string& producer,
+                                 const std::string& output) const;
   const CaseRecord* find_record(const std::string& name) const;
 
   std::string path_;

@@ -1,11 +1,10 @@
 #include "assay/datasets/layouts/csv.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <string_view>
 
-#include "assay/base/file.h"
 #include "assay/base/text.h"
+#include "assay/datasets/arrays/plain_array.h"
 #include "assay/datasets/checks/file_error.h"
 
 namespace assay {
@@ -14,7 +13,7 @@ namespace {
 // the byte order mark that spreadsheets write
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view kArchive = "PK";  // the beginning of spreadsheets' own files
-constexpr std::uintmax_t kMostTableBytes = std::uintmax_t{256} << 20;
+constexpr std::int64_t kMostTableBytes = std::int64_t{256} << 20;
 
 class Parser {
  public:
@@ -81,19 +80,12 @@ class Parser {
 }  // namespace
 
 int CsvTable::column(const std::string& name) const {
-  const auto at = std::find(header.begin(), header.end(), name);
+  const auto at = std::ranges::find(header, name);
   return at == header.end() ? -1 : static_cast<int>(at - header.begin());
 }
 
 CsvTable read_csv(const std::string& path) {
-  std::error_code error;
-  const std::uintmax_t bytes = std::filesystem::file_size(path, error);
-  if (error) throw FileError(path, "", error.message());
-  if (bytes > kMostTableBytes) {
-    throw FileError(path, "",
-                    formatted("has {} bytes, over the {} of a table", bytes, kMostTableBytes));
-  }
-  const std::string text = read_file(path);
+  const std::string text = text_of(*open_plain(path), kMostTableBytes, path, "");
   if (text.starts_with(kArchive)) {
     throw FileError(path, "", "is an Excel workbook or another archive; save the sheet as CSV");
   }

@@ -1,21 +1,19 @@
 #include "assay/datasets/layouts/msprobe_folder.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 #include <utility>
 
-#include "assay/base/error.h"
-#include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/datasets/arrays/folder.h"
+#include "assay/datasets/arrays/plain_array.h"
 #include "assay/datasets/layouts/array_cases.h"
 #include "assay/wire/msprobe_file.h"
 
 namespace assay {
 namespace {
 
-constexpr std::uintmax_t kMostListBytes = std::uintmax_t{1} << 30;
+constexpr std::int64_t kMostListBytes = std::int64_t{1} << 30;
 
 // Returns the folders that have a dump.json file, as paths in `path`. "" is `path` itself.
 std::vector<std::string> dumps_in(const std::string& path) {
@@ -38,35 +36,24 @@ ArrayRequest array_of(const std::string& folder, const wire::MsprobeTensor& tens
                       const std::string& call) {
   const std::string list = in_folder(folder, "dump.json");
   if (tensor.data_name.find('/') != std::string::npos || tensor.data_name.empty()) {
-    throw FileError(
-        list, call + ": " + tensor.place,
-        formatted("its data_name '{}' is no file of dump_tensor_data", tensor.data_name));
+    throw FileError(list, call + ": " + tensor.place,
+                    "its data_name '{}' is no file of dump_tensor_data", tensor.data_name);
   }
   return {in_folder(in_folder(folder, "dump_tensor_data"), tensor.data_name), "", {}};
 }
 
 std::vector<wire::MsprobeCall> calls_in(const std::string& folder) {
   const std::string list = in_folder(folder, "dump.json");
-  std::error_code error;
-  const std::uintmax_t bytes = std::filesystem::file_size(list, error);
-  if (error) throw FileError(list, "", error.message());
-  if (bytes > kMostListBytes) {
-    throw FileError(list, "",
-                    formatted("has {} bytes, over the {} of a list", bytes, kMostListBytes));
-  }
-  try {
-    return wire::parse_msprobe(read_file(list), "dump.json");
-  } catch (const Refusal& e) {
-    throw FileError(folder, "", e.what());
-  }
+  const std::string text = text_of(*open_plain(list), kMostListBytes, list, "");
+  return in_file(folder, [&] { return wire::parse_msprobe(text, "dump.json"); });
 }
 
 }  // namespace
 
 bool is_msprobe(const std::string& path) {
   const std::vector<std::string> dumps = dumps_in(path);
-  return !dumps.empty() && std::all_of(dumps.begin(), dumps.end(), [](const std::string& dump) {
-    return std::count(dump.begin(), dump.end(), '/') < kMostLayers;
+  return !dumps.empty() && std::ranges::all_of(dumps, [](const std::string& dump) {
+    return std::ranges::count(dump, '/') < kMostLayers;
   });
 }
 
@@ -75,7 +62,7 @@ OpenedCases open_msprobe(const std::string& path, const OpenOptions& options) {
   const std::string producer =
       safe_word(options.producer.empty() ? last_name(path) : options.producer);
   std::vector<std::string> dumps = dumps_in(path);
-  std::sort(dumps.begin(), dumps.end(), natural_less);
+  std::ranges::sort(dumps, natural_less);
   if (dumps.empty()) throw FileError(path, "", "has no dump.json");
   std::vector<CaseRecord> records;
   int without_data = 0;

@@ -1,6 +1,5 @@
 #include "assay/datasets/layouts/open_cases.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
@@ -108,9 +107,9 @@ const Layout& layout_of(const std::string& path, const std::string& layout) {
   }
   if (is_folder(path) && files_under(path).empty()) throw NoCaseError(path, "", "holds no file");
   throw FileError(path, "",
-                  formatted("is in no layout that assay knows ({}); `assay list layouts` says what "
-                            "they look like, and --layout which one it is",
-                            joined(names_of(kLayouts))));
+                  "is in no layout that assay knows ({}); `assay list layouts` says what "
+                  "they look like, and --layout which one it is",
+                  joined(names_of(kLayouts)));
 }
 
 }  // namespace

@@ -17,16 +17,16 @@ namespace {
 // Limits the time of a match with a hostile name.
 constexpr int kMostSteps = 1'000'000;
 
-bool is_word_character(char c) {
-  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '.' || c == '-';
-}
-
 std::string braces(const std::string& name) {
   return name.starts_with("*") ? "'*'" : "{" + name + "}";
 }
 
 }  // namespace
+
+bool is_word_character(char c) {
+  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '.' || c == '-';
+}
 
 NamePattern::NamePattern(std::string text) : text_(std::move(text)) {
   using Of = Part::Kind;
@@ -50,7 +50,7 @@ NamePattern::NamePattern(std::string text) : text_(std::move(text)) {
       flush();
       const std::size_t end = text_.find('}', i);
       const std::string name = end == std::string::npos ? "" : text_.substr(i + 1, end - i - 1);
-      if (name.empty() || !std::all_of(name.begin(), name.end(), is_word_character)) {
+      if (name.empty() || !std::ranges::all_of(name, is_word_character)) {
         refuse("pattern '{}': {{name}} is a word in braces, as in {{i}}, at character {}", text_,
                i);
       }
@@ -111,7 +111,7 @@ std::vector<std::string> NamePattern::names() const {
   for (const Part& part : parts_) {
     if (part.kind != Part::Kind::kText) names.push_back(part.text);
   }
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
@@ -128,7 +128,7 @@ std::vector<std::string> files_matching(const std::string& pattern) {
   const std::string root = names.root();
   if (!is_folder(root)) return {};
   const bool deep = pattern.find("**") != std::string::npos;
-  const auto depth = std::count(pattern.begin(), pattern.end(), '/');
+  const auto depth = std::ranges::count(pattern, '/');
   std::vector<std::string> matching;
   std::error_code error;
   fs::recursive_directory_iterator at(root, error);
@@ -136,13 +136,13 @@ std::vector<std::string> files_matching(const std::string& pattern) {
     std::string path = at->path().generic_string();
     if (root == "." && !pattern.starts_with("./")) path.erase(0, 2);
     // Paths deeper than the pattern's last part cannot match.
-    const bool below = !deep && std::count(path.begin(), path.end(), '/') >= depth;
+    const bool below = !deep && std::ranges::count(path, '/') >= depth;
     const bool hidden = at->path().filename().string().starts_with(".");
     if ((below || hidden) && at->is_directory(error)) at.disable_recursion_pending();
     if (!hidden && names.match(path)) matching.push_back(path);
   }
   if (error) throw FileError(root, "", "cannot be read: " + error.message());
-  std::sort(matching.begin(), matching.end());
+  std::ranges::sort(matching);
   return matching;
 }
 
@@ -156,13 +156,11 @@ PairedFiles paired_files(const NamePattern& pattern) {
   for (const std::string& path : files_matching(pattern.text())) {
     if (!is_file(path)) continue;
     NamePattern::Stands key = *pattern.match(path);
-    std::stable_sort(key.begin(), key.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::ranges::stable_sort(key, [](const auto& a, const auto& b) { return a.first < b.first; });
     const auto [at, added] = files.emplace(std::move(key), path);
     if (!added) {
-      throw FileError(path, "",
-                      formatted("and {} are the same of '{}': which of them is meant?", at->second,
-                                pattern.text()));
+      throw FileError(path, "", "and {} are the same of '{}': which of them is meant?", at->second,
+                      pattern.text());
     }
   }
   if (files.empty()) throw FileError(pattern.text(), "", "matches no file");
@@ -213,9 +211,8 @@ OpenedCases open_pairs(const std::string& outputs, const std::string& golden,
     records.push_back(std::move(record));
   }
   if (records.empty()) {
-    throw NoCaseError(outputs, "",
-                      formatted("no file has a partner: the first is {}, and of '{}' {}",
-                                opened.without_golden.front(), golden, expected.begin()->second));
+    throw NoCaseError(outputs, "", "no file has a partner: the first is {}, and of '{}' {}",
+                      opened.without_golden.front(), golden, expected.begin()->second);
   }
   for (const auto& [key, file] : expected) {
     opened.without_output.push_back(file);

@@ -9,6 +9,9 @@
 
 namespace assay {
 
+// Returns true for letters, digits, '_', '.' and '-'.
+bool is_word_character(char c);
+
 // A pattern in the syntax of open_pairs() (open_cases.h).
 class NamePattern {
  public:

@@ -19,7 +19,7 @@ constexpr std::string_view kGoldenNames[] = {"gold",     "golden",    "goldens",
 constexpr std::string_view kInputNames[] = {"in", "input", "inputs"};
 
 bool is_one_of(std::span<const std::string_view> names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+  return std::ranges::find(names, name) != names.end();
 }
 
 // An array that was found, or the reason why the arrays of a name cannot be read.
@@ -34,9 +34,9 @@ void add_array(Arrays& arrays, const std::string& name, FoundArray found) {
   const std::string path = found.array.path;
   const auto [at, is_new] = arrays.emplace(name, std::move(found));
   if (is_new || at->second.error) return;
-  at->second.error = FileError(array_file(path), "",
-                               formatted("and {} have one name, '{}': which of them is meant?",
-                                         array_file(at->second.array.path), name));
+  at->second.error =
+      FileError(array_file(path), "", "and {} have one name, '{}': which of them is meant?",
+                array_file(at->second.array.path), name);
 }
 
 // Adds the arrays of a file. If a file cannot be listed, only its own cases are lost.
@@ -62,9 +62,8 @@ void add_output(CaseRecord& record, OutputRecord& result, const std::string& pro
   if (safe != producer) record.attributes["x_producer_" + safe] = producer;
   const auto [at, added] = result.recorded.emplace(safe, BasicRecorded<ArrayRequest>{array});
   if (!added) {
-    throw FileError(
-        array.path, "",
-        formatted("and {} are both of the producer {}", array_file(at->second.tensor.path), safe));
+    throw FileError(array.path, "", "and {} are both of the producer {}",
+                    array_file(at->second.tensor.path), safe);
   }
 }
 
@@ -106,7 +105,7 @@ Arrays arrays_under(const std::string& path) {
 bool is_plain_folder(const std::string& path) {
   if (is_file(path)) return is_array_file(path);
   const std::vector<std::string> files = files_under(path);
-  return std::any_of(files.begin(), files.end(), [](const auto& f) { return is_array_file(f); });
+  return std::ranges::any_of(files, [](const auto& f) { return is_array_file(f); });
 }
 
 OpenedCases open_plain_folder(const std::string& path, const OpenOptions& options) {
@@ -157,11 +156,10 @@ OpenedCases open_two_sided_folder(const std::string& path, const OpenOptions& op
     }
     const bool is_golden = is_one_of(kGoldenNames, folder);
     if (is_golden && !golden_folder.empty()) {
-      throw FileError(
-          path, "",
-          formatted("{} and {} are both called as golden results are; give one of them as "
-                    "the golden side and the outputs beside it",
-                    golden_folder, folder));
+      throw FileError(path, "",
+                      "{} and {} are both called as golden results are; give one of them as "
+                      "the golden side and the outputs beside it",
+                      golden_folder, folder);
     }
     if (is_golden) golden_folder = folder;
     for (auto& [name, found] : arrays_under(whole)) {

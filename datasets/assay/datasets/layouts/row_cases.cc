@@ -166,10 +166,10 @@ class RowCases : public CaseSource {
       to.output_dtype_is_open = of.output_dtype_is_open;
       if (of.golden.is_absent()) to.golden = Golden::absent();
       if (of.golden && what.golden) to.golden = golden(*place.pack, output, place.row);
+      if (!what.recorded) continue;
       for (const auto& [producer, recorded] : of.recorded) {
         auto& row = to.recorded[producer];
         row.machine = recorded.machine;
-        if (!what.recorded) continue;
         if (!recorded.tensor.empty()) row.tensor = read_output(name, producer, output);
         row.epilogue = read_epilogue(name, producer, output);
       }
@@ -182,7 +182,7 @@ class RowCases : public CaseSource {
     const Place place = at(name);
     return rows(
                "outputs", *place.pack, producer, output,
-               [&] { return cases_->open_output(place.pack->name, producer, output); },
+               [&] { return cases_->open_result(place.pack->name, producer, output); },
                [&] { return cases_->read_output(place.pack->name, producer, output); })
         .row(place.row);
   }
@@ -209,16 +209,16 @@ class RowCases : public CaseSource {
   }
 
   // A row has a place if its array lies in one stretch of a file.
-  std::optional<StoredPlace> golden_place(const std::string& name,
+  std::optional<StoredPlace> result_place(const std::string& name, const std::string& producer,
                                           const std::string& output) const override {
     const Place place = at(name);
-    return row_place(cases_->golden_place(place.pack->name, output), *place.pack, place.row);
-  }
-  std::optional<StoredPlace> output_place(const std::string& name, const std::string& producer,
-                                          const std::string& output) const override {
-    const Place place = at(name);
-    return row_place(cases_->output_place(place.pack->name, producer, output), *place.pack,
-                     place.row);
+    const std::int64_t rows = place.pack->rows;
+    std::optional<StoredPlace> found = cases_->result_place(place.pack->name, producer, output);
+    if (found && found->begin >= 0 && found->size % rows == 0) {
+      found->size /= rows;
+      found->begin += place.row * found->size;
+    }
+    return found;
   }
 
  private:
@@ -277,15 +277,6 @@ class RowCases : public CaseSource {
     return found;
   }
 
-  static std::optional<StoredPlace> row_place(std::optional<StoredPlace> place, const Pack& pack,
-                                              std::int64_t row) {
-    if (place && place->begin >= 0 && place->size % pack.rows == 0) {
-      place->size /= pack.rows;
-      place->begin += row * place->size;
-    }
-    return place;
-  }
-
   // Returns an array of a case, which is opened once. An array that cannot be opened in pieces is
   // read whole.
   template <typename Open, typename Read>
@@ -312,7 +303,8 @@ class RowCases : public CaseSource {
 
   Tensor golden(const Pack& pack, const std::string& output, std::int64_t row) const {
     return rows(
-               "golden", pack, "", output, [&] { return cases_->open_golden(pack.name, output); },
+               "golden", pack, "", output,
+               [&] { return cases_->open_result(pack.name, "", output); },
                [&] {
                  Case whole =
                      cases_->read(pack.name, {.inputs = false, .golden = true, .recorded = false});
@@ -347,9 +339,9 @@ std::int64_t rows_of(const std::string& path, const StoredCase& info) {
       first = what;
     } else if (*rows != tensor.shape.front()) {
       throw FileError(path, object,
-                      formatted("has {} rows, and {} has {}: the rows of all tensors of a case are "
-                                "its cases",
-                                tensor.shape.front(), first, *rows));
+                      "has {} rows, and {} has {}: the rows of all tensors of a case are "
+                      "its cases",
+                      tensor.shape.front(), first, *rows);
     }
   };
   for (const auto& [operand, tensor] : info.inputs) look("inputs/" + operand, tensor);
@@ -372,9 +364,8 @@ bool rows_are_cases(const std::string& path, const std::map<std::string, Attribu
   if (said == attributes.end()) return false;
   const auto* number = std::get_if<std::int64_t>(&said->second);
   if (number == nullptr || (*number != 0 && *number != 1)) {
-    throw FileError(path, "/",
-                    formatted("its attribute '{}' is {}; it must be 0 or 1", kRowsAreCases,
-                              attribute_text(said->second)));
+    throw FileError(path, "/", "its attribute '{}' is {}; it must be 0 or 1", kRowsAreCases,
+                    attribute_text(said->second));
   }
   return *number == 1;
 }

@@ -39,7 +39,7 @@ Sides sides_of(const std::string& path) {
       continue;
     }
     const auto [at, added] = side->emplace(name, whole);
-    if (!added) throw FileError(whole, "", formatted("and {} have one name", at->second));
+    if (!added) throw FileError(whole, "", "and {} have one name", at->second);
   }
   return sides;
 }
@@ -69,9 +69,8 @@ OpenedCases open_sample_folder(const std::string& path, const OpenOptions& optio
     const auto [at, is_new] = record.outputs.try_emplace(output);
     OutputRecord& result = at->second;
     if (!is_new) {
-      throw FileError(file, "",
-                      formatted("and {} are both golden results of the output '{}'",
-                                result.golden->path, output));
+      throw FileError(file, "", "and {} are both golden results of the output '{}'",
+                      result.golden->path, output);
     }
     result.golden = ArrayRequest{file};
     auto partner = sides.outputs.find(name);

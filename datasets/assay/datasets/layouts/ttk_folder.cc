@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -13,6 +14,7 @@
 #include "assay/base/text.h"
 #include "assay/datasets/arrays/folder.h"
 #include "assay/datasets/layouts/array_cases.h"
+#include "assay/datasets/layouts/pairs.h"
 #include "assay/datasets/layouts/ttk_operators.h"
 #include "assay/datasets/layouts/ttk_table.h"
 #include "assay/tensor/read_shape.h"
@@ -27,18 +29,6 @@ constexpr int kMostTensors = 65536;  // a larger number is not an index
 std::optional<int> index_of(std::string_view text) {
   const auto index = read_number<int>(text);
   return index && *index >= 0 && *index < kMostTensors ? index : std::nullopt;
-}
-
-std::vector<std::string> names_in(const std::string& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (std::filesystem::directory_iterator at(folder, error);
-       !error && at != std::filesystem::directory_iterator(); at.increment(error)) {
-    names.push_back(at->path().filename().string());
-  }
-  if (error) throw FileError(folder, "", "cannot be read: " + error.message());
-  std::sort(names.begin(), names.end());
-  return names;
 }
 
 // --------------------------------------------------------------------------- the case table
@@ -61,9 +51,8 @@ std::unique_ptr<Rows> find_rows(const std::string& folder, const OpenOptions& op
       if (file.ends_with(".csv") && is_file(file) && is_ttk_table(file)) tables.push_back(file);
     }
     if (tables.size() > 1) {
-      throw FileError(
-          folder, "",
-          formatted("has the case tables {}; say with --table which one it is", joined(tables)));
+      throw FileError(folder, "", "has the case tables {}; say with --table which one it is",
+                      joined(tables));
     }
     if (tables.empty()) {
       for (const std::string& name : names_in(folder)) {
@@ -101,19 +90,18 @@ void add_what_row_says(ArrayRequest& array, const TtkTensor& tensor) {
 std::string named_file(const TtkTable& table, const TtkCase& row, const std::string& file) {
   namespace fs = std::filesystem;
   const fs::path path(file);
-  const bool leads_out =
-      path.is_absolute() || std::find(path.begin(), path.end(), "..") != path.end();
+  const bool leads_out = path.is_absolute() || std::ranges::find(path, "..") != path.end();
   if (leads_out && !table.given) {
     throw FileError(table.csv.path, formatted("line {}", row.line),
-                    formatted("names {}, which is not in the table's folder; give the table by "
-                              "--table to have it read",
-                              file));
+                    "names {}, which is not in the table's folder; give the table by "
+                    "--table to have it read",
+                    file);
   }
   const std::string beside = (fs::path(table.csv.path).parent_path() / path).string();
   if (!is_file(beside) && is_file(file) && table.given) return file;
   if (!is_file(beside)) {
-    throw FileError(table.csv.path, formatted("line {}", row.line),
-                    formatted("names {}, which is no file", file));
+    throw FileError(table.csv.path, formatted("line {}", row.line), "names {}, which is no file",
+                    file);
   }
   return beside;
 }
@@ -158,19 +146,13 @@ void add_row(CaseRecord& record, const TtkCase* row, const OpenOptions& options)
     const auto at = record.outputs.find(formatted("output_{}", i));
     if (at == record.outputs.end()) continue;
     OutputRecord& result = at->second;
-    if (result.golden) {
-      // The golden result may be wider than the output, which the table cannot express.
-      if (result.golden->dtype.empty()) result.golden->dtype = options.golden_dtype;
-      add_what_row_says(*result.golden, row->outputs[i]);
-    } else {
-      for (auto& [producer, recorded] : result.recorded) {
-        add_what_row_says(recorded.tensor, row->outputs[i]);
-      }
-      continue;  // the rest applies only to compared outputs
-    }
     for (auto& [producer, recorded] : result.recorded) {
       add_what_row_says(recorded.tensor, row->outputs[i]);
     }
+    if (!result.golden) continue;  // the rest applies only to compared outputs
+    // The golden result may be wider than the output, which the table cannot express.
+    if (result.golden->dtype.empty()) result.golden->dtype = options.golden_dtype;
+    add_what_row_says(*result.golden, row->outputs[i]);
     // A single entry applies to all outputs.
     const std::size_t of = row->tolerances.size() == 1 ? 0 : i;
     if (of < row->tolerances.size() && row->tolerances[of]) {
@@ -183,9 +165,8 @@ void add_row(CaseRecord& record, const TtkCase* row, const OpenOptions& options)
     } else {
       result.attributes["standard"] = std::string("ttk_mixed");
     }
-    if (find_format(ttk_dtype(row->outputs[i].dtype)) != nullptr) {
-      result.attributes["output_dtype"] =
-          std::string(format_named(ttk_dtype(row->outputs[i].dtype)).name);
+    if (const Format* f = find_format(ttk_dtype(row->outputs[i].dtype))) {
+      result.attributes["output_dtype"] = std::string(f->name);
     }
   }
   name_operator(record, *row);
@@ -205,8 +186,7 @@ std::optional<ManualFile> manual_file(const std::string& name) {
   if (dot == std::string::npos) return std::nullopt;
   ManualFile file;
   file.ending = name.substr(dot + 1);
-  if (std::find(std::begin(kDumpEndings), std::end(kDumpEndings), file.ending) ==
-      std::end(kDumpEndings)) {
+  if (std::ranges::find(kDumpEndings, file.ending) == std::end(kDumpEndings)) {
     return std::nullopt;
   }
   std::string stem = name.substr(0, dot);
@@ -229,8 +209,8 @@ std::optional<ManualFile> manual_file(const std::string& name) {
 
 bool is_case_folder(const std::string& folder) {
   const std::vector<std::string> names = names_in(folder);
-  return std::any_of(names.begin(), names.end(),
-                     [](const std::string& name) { return manual_file(name).has_value(); });
+  return std::ranges::any_of(names,
+                             [](const std::string& name) { return manual_file(name).has_value(); });
 }
 
 using ManualSet = std::map<std::pair<std::string, int>, std::pair<ManualFile, std::string>>;
@@ -249,7 +229,7 @@ ManualSet manual_set(const std::string& folder) {
     const auto [at, added] =
         sets[file->ending].emplace(std::pair(file->kind, file->index), std::pair(*file, name));
     if (!added) {
-      throw FileError(folder, name, formatted("and {} are the same array", at->second.second));
+      throw FileError(folder, name, "and {} are the same array", at->second.second);
     }
   }
   for (const std::string_view ending : kDumpEndings) {
@@ -258,9 +238,8 @@ ManualSet manual_set(const std::string& folder) {
     std::map<std::string, int> next;
     for (const auto& [key, file] : at->second) {
       if (key.second != next[key.first]) {
-        throw FileError(folder, "",
-                        formatted("has {}_{} in .{} files, but no {}_{}", key.first, key.second,
-                                  ending, key.first, next[key.first]));
+        throw FileError(folder, "", "has {}_{} in .{} files, but no {}_{}", key.first, key.second,
+                        ending, key.first, next[key.first]);
       }
       ++next[key.first];
     }
@@ -305,16 +284,15 @@ CaseRecord manual_record(const std::string& folder, const std::string& name, con
         const auto index = static_cast<std::size_t>(*index_of(output.substr(7)));
         if (index >= row->outputs.size()) {
           throw FileError(folder, "",
-                          formatted("has golden result {}, and the case table {} outputs (line {})",
-                                    index, row->outputs.size(), row->line));
+                          "has golden result {}, and the case table {} outputs (line {})", index,
+                          row->outputs.size(), row->line);
         }
         const TtkTensor& tensor = row->outputs[index];
         if (result.golden && result.golden->shape && tensor.shape &&
             *result.golden->shape != *tensor.shape) {
-          throw FileError(
-              result.golden->path, "",
-              formatted("has the shape {}, and the case table {} (line {})",
-                        shape_text(*result.golden->shape), shape_text(*tensor.shape), row->line));
+          throw FileError(result.golden->path, "",
+                          "has the shape {}, and the case table {} (line {})",
+                          shape_text(*result.golden->shape), shape_text(*tensor.shape), row->line);
         }
       }
     }
@@ -340,12 +318,8 @@ std::optional<Shape> ttk_shape(std::string_view text) {
 }
 
 std::string ttk_folder_name(const std::string& testcase) {
-  std::string safe;
-  for (const char c : testcase) {
-    const bool allowed = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-                         (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
-    safe += allowed ? c : '_';
-  }
+  std::string safe = testcase;
+  std::ranges::replace_if(safe, std::not_fn(is_word_character), '_');
   if (safe.starts_with('.')) safe[0] = '_';  // such a folder would be hidden, or the parent folder
   if (safe == testcase && safe.size() <= 120) return safe;
   return safe.substr(0, 107) + "_" + sha256(testcase).substr(0, 12);
@@ -385,7 +359,7 @@ OpenedCases open_ttk_manual(const std::string& path, const OpenOptions& options)
     const std::string own = one ? last_name(path) : folder;
     auto row = by_folder.find(own);
     if (row == by_folder.end() && own.size() > 12) {
-      row = std::find_if(by_folder.begin(), by_folder.end(), [&](const auto& of) {
+      row = std::ranges::find_if(by_folder, [&](const auto& of) {
         return of.second->name != of.first && of.first.ends_with(own.substr(own.size() - 12));
       });
     }
@@ -441,7 +415,7 @@ std::optional<DumpFile> dump_file(std::string stem, const Rows& rows) {
     const std::size_t at = stem.rfind('_');
     if (at == std::string::npos || at == 0) break;
     const std::string word = stem.substr(at + 1);
-    if (std::find(std::begin(kVariants), std::end(kVariants), word) == std::end(kVariants)) break;
+    if (std::ranges::find(kVariants, word) == std::end(kVariants)) break;
     file.variant = file.variant.empty() ? word : word + "_" + file.variant;
     stem.erase(at);
     file.testcase = stem;
@@ -522,7 +496,7 @@ OpenedCases open_ttk_dump(const std::string& path, const OpenOptions& options) {
                       const std::string& file) {
     const auto [at, added] = arrays.emplace(index, file);
     if (added || of.error) return;
-    of.error = FileError(file, "", formatted("and {} are the same array", at->second));
+    of.error = FileError(file, "", "and {} are the same array", at->second);
   };
   for (const std::string& file : files_under(path)) {
     const std::size_t slash = file.rfind('/');

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
 
 #include "assay/base/text.h"
 #include "assay/op/operator.h"
@@ -159,8 +158,7 @@ std::string why_no_twin(const OperatorTwin& twin, const TtkCase& row, Attributes
   for (const auto& [key, value] : row.attributes) {
     const std::string& name = *key.text();
     if (is_hint(name)) continue;
-    const auto at = std::find_if(twin.attributes.begin(), twin.attributes.end(),
-                                 [&](const AttributeTwin& a) { return a.theirs == name; });
+    const auto at = std::ranges::find(twin.attributes, name, &AttributeTwin::theirs);
     if (at == twin.attributes.end() || !at->convert(value, at->ours, to)) {
       return formatted("{} has no attribute that is {} = {}", twin.ours, name, literal_text(value));
     }
@@ -189,8 +187,7 @@ std::string ttk_dtype_of(const Format& f) {
 
 void name_operator(CaseRecord& record, const TtkCase& row) {
   const auto& rows = twins();
-  const auto twin = std::find_if(rows.begin(), rows.end(),
-                                 [&](const OperatorTwin& t) { return t.theirs == row.op; });
+  const auto twin = std::ranges::find(rows, row.op, &OperatorTwin::theirs);
   record.attributes["x_op_name"] = row.op;
   Attributes ours;
   const std::string why_not = twin == rows.end() ? "" : why_no_twin(*twin, row, ours);

@@ -169,9 +169,8 @@ class RowReader {
     if (literal.is_none()) return;
     const std::string* const file = literal.text();
     if (file == nullptr) refuse(column, formatted("{} is no file name", literal_text(literal)));
-    const bool known =
-        std::any_of(std::begin(kInputEndings), std::end(kInputEndings),
-                    [&](std::string_view ending) { return file->ends_with(ending); });
+    const bool known = std::ranges::any_of(
+        kInputEndings, [&](std::string_view ending) { return file->ends_with(ending); });
     if (!file->empty() && !known) {
       refuse(column, formatted("{} is no .bin, .npy or .pt file", *file));
     }
@@ -252,7 +251,7 @@ TtkTable read_ttk_table(const std::string& path) {
   TtkTable table{.csv = read_csv(path), .cases = {}};
   for (const char* needed : {"testcase_name", "op_name"}) {
     if (table.csv.column(needed) < 0) {
-      throw FileError(path, "line 1", formatted("has no column {}", needed));
+      throw FileError(path, "line 1", "has no column {}", needed);
     }
   }
   std::set<std::string> names;

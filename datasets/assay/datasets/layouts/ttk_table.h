@@ -3,7 +3,6 @@
 // docs/Operator_Test_Guides/Kernel_Case_Writing.md).
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>

@@ -11,6 +11,7 @@
 #include "assay/base/text.h"
 #include "assay/datasets/arrays/array_writer.h"
 #include "assay/datasets/arrays/folder.h"
+#include "assay/datasets/arrays/plain_array.h"
 #include "assay/datasets/layouts/array_cases.h"
 #include "assay/datasets/layouts/csv.h"
 #include "assay/datasets/layouts/ttk_folder.h"
@@ -22,14 +23,14 @@ namespace assay {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::uintmax_t kMostManifest = std::uintmax_t{512} << 20;
+constexpr std::int64_t kMostManifest = std::int64_t{512} << 20;
 
 // Returns true if a path from the list stays in the list's folder. Lists come from outside and may
 // not name other files.
 bool stays_inside(const std::string& file) {
   const fs::path path = array_file(file);
   return path.is_relative() &&
-         std::none_of(path.begin(), path.end(), [](const fs::path& part) { return part == ".."; });
+         std::ranges::none_of(path, [](const fs::path& part) { return part == ".."; });
 }
 
 // Returns the parts of "outputs/h200/y".
@@ -76,7 +77,7 @@ CaseRecord record_of(const std::string& folder, const wire::ManifestCase& listed
       }
       if (!stays_inside(array.file)) {
         throw FileError(in_folder(folder, wire::kManifestName), where,
-                        formatted("the file {} is not in the folder", array.file));
+                        "the file {} is not in the folder", array.file);
       }
       const ArrayRequest request{in_folder(folder, array.file), array.dtype, array.shape};
       if (parsed.kind == "inputs") {
@@ -95,6 +96,10 @@ CaseRecord record_of(const std::string& folder, const wire::ManifestCase& listed
       }
     }
     for (const auto& [name, machine] : listed.machines) {
+      if (!name.starts_with("outputs/") || listed.arrays.count(name) == 0) {
+        throw FileError(in_folder(folder, wire::kManifestName), "case " + listed.name,
+                        "the machine of {}: the case has no such output", name);
+      }
       const ArrayName parsed = parse_name(name, several);
       record.outputs[parsed.output].recorded[parsed.producer].machine = machine;
     }
@@ -123,7 +128,7 @@ void add_output(Arrays& arrays, wire::ManifestCase& listed, const std::string& n
 }
 
 std::string with_dots(std::string name) {
-  std::replace(name.begin(), name.end(), '/', '.');
+  std::ranges::replace(name, '/', '.');
   return name;
 }
 
@@ -135,19 +140,9 @@ bool is_unpacked(const std::string& path) {
 
 OpenedCases open_unpacked(const std::string& path, const OpenOptions& options) {
   const std::string list = in_folder(path, wire::kManifestName);
-  std::error_code error;
-  const std::uintmax_t bytes = fs::file_size(list, error);
-  if (error) throw FileError(list, "", error.message());
-  if (bytes > kMostManifest) {
-    throw FileError(list, "",
-                    formatted("has {} bytes, over the {} of a list", bytes, kMostManifest));
-  }
-  wire::Manifest manifest;
-  try {
-    manifest = wire::parse_manifest(read_file(list), wire::kManifestName);
-  } catch (const Refusal& e) {
-    throw FileError(path, "", e.what());
-  }
+  const std::string text = text_of(*open_plain(list), kMostManifest, list, "");
+  wire::Manifest manifest =
+      in_file(path, [&] { return wire::parse_manifest(text, wire::kManifestName); });
   std::vector<CaseRecord> records;
   for (const wire::ManifestCase& listed : manifest.cases) {
     records.push_back(record_of(path, listed));
@@ -205,26 +200,10 @@ void write_unpacked(const OpenedCases& from, const std::vector<std::string>& cas
 
 namespace {
 
-std::string shapes_text(const std::vector<std::optional<Shape>>& shapes) {
-  Literal::List list;
-  for (const auto& shape : shapes) {
-    if (!shape) {
-      list.push_back({});
-      continue;
-    }
-    Literal::List extents;
-    for (const std::int64_t extent : *shape) extents.push_back({extent});
-    list.push_back({std::move(extents)});
-  }
-  return literal_text({std::move(list)});
-}
-
-std::string words_text(const std::vector<std::string>& words) {
-  Literal::List list;
-  for (const std::string& word : words) {
-    list.push_back(word.empty() ? Literal{} : Literal{word});
-  }
-  return literal_text({std::move(list)});
+Literal shape_literal(const Shape& shape) {
+  Literal::List extents;
+  for (const std::int64_t extent : shape) extents.push_back({extent});
+  return {std::move(extents)};
 }
 
 // Writes only the bytes, and no file beside them.
@@ -233,10 +212,7 @@ void write_raw(const std::string& path, const Tensor& tensor) {
 }
 
 std::string shape_token(const Shape& shape) {
-  std::string token;
-  for (const std::int64_t extent : shape)
-    token += formatted("{}{}", token.empty() ? "" : "x", extent);
-  return token.empty() ? "scalar" : token;
+  return shape.empty() ? "scalar" : formatted("{}", fmt::join(shape, "x"));
 }
 
 constexpr const char* kTable = "cases.csv";
@@ -272,8 +248,8 @@ class TtkWriter {
       const Tensor& tensor = at->second;
       const std::string dtype = ttk_dtype_of(tensor.format());
       write_raw(stem + dtype + ".bin", tensor);
-      input_shapes_.emplace_back(tensor.shape());
-      input_dtypes_.push_back(dtype);
+      input_shapes_.push_back(shape_literal(tensor.shape()));
+      input_dtypes_.push_back({dtype});
     }
     if (case_.outputs.empty()) write_output(manual, {}, lost);
     for (const auto& [output, of] : case_.outputs) write_output(manual, of, lost);
@@ -294,7 +270,7 @@ class TtkWriter {
       order.pop_back();
     }
     for (const auto& [operand, tensor] : case_.inputs) {
-      if (std::find(order.begin(), order.end(), operand) == order.end()) order.push_back(operand);
+      if (std::ranges::find(order, operand) == order.end()) order.push_back(operand);
     }
     return order;
   }
@@ -302,14 +278,12 @@ class TtkWriter {
   void write_output(const std::string& manual, const CaseOutput& output,
                     std::set<std::string>& lost) {
     const auto index = output_shapes_.size();
-    std::optional<Shape> shape;
-    std::string dtype;
+    const Tensor* shown = nullptr;  // the array that the row describes
     if (output.golden) {
-      dtype = ttk_dtype_of(output.golden->format());
-      shape = output.golden->shape();
-      write_raw(
-          formatted("{}/golden_{}_{}__shape_{}.bin", manual, index, dtype, shape_token(*shape)),
-          *output.golden);
+      shown = &*output.golden;
+      write_raw(formatted("{}/golden_{}_{}__shape_{}.bin", manual, index,
+                          ttk_dtype_of(shown->format()), shape_token(shown->shape())),
+                *shown);
     } else {
       write_file(formatted("{}/golden_{}_none.bin", manual, index), "");
     }
@@ -319,11 +293,10 @@ class TtkWriter {
       if (tensor.empty()) continue;
       const std::string dump = made("dump_" + producer);
       write_raw(formatted("{}/{}_output_{}.bin", dump, ttk_dump_name(testcase_), index), tensor);
-      dtype = ttk_dtype_of(tensor.format());
-      shape = tensor.shape();
+      shown = &tensor;
     }
-    output_shapes_.push_back(shape);
-    output_dtypes_.push_back(dtype);
+    output_shapes_.push_back(shown == nullptr ? Literal{} : shape_literal(shown->shape()));
+    output_dtypes_.push_back(shown == nullptr ? Literal{} : Literal{ttk_dtype_of(shown->format())});
     add_bound(output.attributes, lost);
   }
 
@@ -382,14 +355,14 @@ class TtkWriter {
       std::visit([&literal](const auto& v) { literal.value = v; }, value);
       attributes.emplace_back(Literal{name.substr(2)}, std::move(literal));
     }
-    const bool bound = std::any_of(tolerances_.begin(), tolerances_.end(),
-                                   [](const Literal& pair) { return !pair.is_none(); });
+    const bool bound =
+        std::ranges::any_of(tolerances_, [](const Literal& pair) { return !pair.is_none(); });
     return {testcase_,
             op_,
-            shapes_text(input_shapes_),
-            words_text(input_dtypes_),
-            shapes_text(output_shapes_),
-            words_text(output_dtypes_),
+            literal_text({input_shapes_}),
+            literal_text({input_dtypes_}),
+            literal_text({output_shapes_}),
+            literal_text({output_dtypes_}),
             literal_text({std::move(attributes)}),
             bound ? literal_text({tolerances_}) : "",
             bound ? literal_text({atols_}) : ""};
@@ -398,9 +371,8 @@ class TtkWriter {
   const Case& case_;
   const NewFolder& folder_;
   std::string testcase_, op_;
-  std::vector<std::optional<Shape>> input_shapes_, output_shapes_;
-  std::vector<std::string> input_dtypes_, output_dtypes_;
-  Literal::List tolerances_, atols_;  // by output
+  Literal::List input_shapes_, input_dtypes_;
+  Literal::List output_shapes_, output_dtypes_, tolerances_, atols_;  // by output
 };
 
 }  // namespace
@@ -417,9 +389,9 @@ std::vector<std::string> write_ttk(const CaseSource& from, const std::vector<std
     TtkWriter writer(c, folder);
     if (!testcases.insert(writer.testcase()).second) {
       throw FileError(from.path(), case_path(name),
-                      formatted("is the second case that TTK would know as '{}' (x_name): unpack "
-                                "them apart, by --case",
-                                writer.testcase()));
+                      "is the second case that TTK would know as '{}' (x_name): unpack "
+                      "them apart, by --case",
+                      writer.testcase());
     }
     table += csv_line(writer.write(lost));
   }

@@ -28,7 +28,7 @@ Origin origin_of(const CaseSource& golden, const std::string& name, const std::s
       if (file == nullptr || !file->has_case(name)) continue;
       for (const std::string& producer : file->producers_of(name)) {
         // A producer may have recorded only some of a case's outputs.
-        if (!output.empty() && !file->output_place(name, producer, output)) continue;
+        if (!output.empty() && !file->result_place(name, producer, output)) continue;
         recorded.push_back({producer, [file, name, producer, output] {
                               return file->read_output(name, producer, output);
                             }});
@@ -48,16 +48,17 @@ bool is_golden_itself(const CaseSource& golden, const CaseSource& outputs, const
                   static_cast<std::size_t>(output.size() * output.format().storage_bytes)) != 0) {
     return false;
   }
-  const auto place = golden.golden_place(c.name, c.output_name());
-  return place && place == outputs.output_place(c.name, producer, c.output_name());
+  const auto place = golden.result_place(c.name, "", c.output_name());
+  return place && place == outputs.result_place(c.name, producer, c.output_name());
 }
 
-CaseReport not_judged(const Case& c, Outcome outcome, std::string because) {
+GatedCase not_judged(const Case& c, std::string because,
+                     Outcome outcome = Outcome::kNotComparable) {
   CaseReport report = report_of(c);
   Verdict verdict = not_comparable(std::move(because));
   verdict.outcome = outcome;
   report.verdicts = {std::move(verdict)};
-  return report;
+  return {std::move(report), {}};
 }
 
 // The results of a team's operator for a case, computed once for all outputs.
@@ -115,7 +116,7 @@ ComputedCase compute(const Case& c, const OutputSource& source) {
 
 GatedCase gate_computed(const Case& c, ComputedCase& made, const GateRequest& request,
                         Origin origin) {
-  if (!made.failure.empty()) return {not_judged(c, Outcome::kFail, made.failure), {}};
+  if (!made.failure.empty()) return not_judged(c, made.failure, Outcome::kFail);
   Computed::Result& result = made.outputs.at(c.output_name());
   origin.epilogue = &result.epilogue;
   CaseReport report = gate_case(c, result.tensor, request, origin);
@@ -134,8 +135,7 @@ GatedCase gate_recorded(const CaseSource& golden, Case& c, const OutputSource& s
                         const GateRequest& request, Origin origin) {
   const CaseSource& file = *source.recorded;
   if (!file.has_case(c.name)) {
-    return {not_judged(c, Outcome::kNotComparable, formatted("{} has no such case", file.path())),
-            {}};
+    return not_judged(c, formatted("{} has no such case", file.path()));
   }
   const StoredCase info = file.info(c.name);
   check_same_source(golden.path(), c.attributes, file.path(), info.attributes, c.name);
@@ -146,14 +146,10 @@ GatedCase gate_recorded(const CaseSource& golden, Case& c, const OutputSource& s
         name.empty() ? "the one output of the case" : formatted("the output '{}'", name);
     const std::string has =
         info.names_outputs() ? joined(keys_of(info.outputs)) : "one without a name";
-    return {not_judged(c, Outcome::kNotComparable,
-                       formatted("{} does not have {}; it has {}", file.path(), wanted, has)),
-            {}};
+    return not_judged(c, formatted("{} does not have {}; it has {}", file.path(), wanted, has));
   }
   if (of->recorded_by(source.name) == nullptr) {
-    return {not_judged(c, Outcome::kNotComparable,
-                       formatted("there is no recorded output of '{}'", source.name)),
-            {}};
+    return not_judged(c, formatted("there is no recorded output of '{}'", source.name));
   }
   origin.machine = of->recorded.at(source.name).machine;
   Tensor output = file.read_output(c.name, source.name, name);
@@ -175,21 +171,18 @@ GatedCase gate_recorded(const CaseSource& golden, Case& c, const OutputSource& s
 // If a case has several outputs, a machine can emulate the one that the case's operator computes.
 GatedCase gate_by_machine(const Case& c, const ComputedOutput& of, const OutputSource& source,
                           const GateRequest& request, const Origin& origin) {
-  GatedCase gated;
-  if (of.name == c.output_name()) {
-    gated.report =
-        gate_emulated(c, *source.machine, request, origin, &gated.output, &gated.epilogue);
-  } else {
-    gated.report = not_judged(
-        c, Outcome::kNotComparable,
-        of.name ? formatted("emulation computes the output '{}' alone", *of.name) : of.why_not);
+  if (of.name != c.output_name()) {
+    return not_judged(
+        c, of.name ? formatted("emulation computes the output '{}' alone", *of.name) : of.why_not);
   }
+  GatedCase gated;
+  gated.report = gate_emulated(c, *source.machine, request, origin, &gated.output, &gated.epilogue);
   return gated;
 }
 
 // Returns true if the request needs the inputs for an output with attributes of its own.
 bool outputs_need_inputs(const Case& c, const GateRequest& request) {
-  return std::any_of(c.outputs.begin(), c.outputs.end(), [&](const auto& named) {
+  return std::ranges::any_of(c.outputs, [&](const auto& named) {
     Case header;
     header.op = c.op;
     header.attributes = named.second.attributes;
@@ -250,9 +243,7 @@ std::vector<GatedCase> gate_outputs(Case c, const Judge& judge) {
   }
   if (gated.empty()) {
     gated.push_back(
-        {not_judged(c, Outcome::kNotComparable,
-                    formatted("none of its outputs is to be compared: {}", joined(uncompared))),
-         {}});
+        not_judged(c, formatted("none of its outputs is to be compared: {}", joined(uncompared))));
   }
   return gated;
 }
@@ -263,7 +254,7 @@ std::int64_t bytes_to_judge(const CaseSource& golden, const CaseSource& outputs,
                             const std::string& name, const std::string& producer) {
   try {
     if (!outputs.has_case(name)) return 0;
-    return golden.golden_bytes(name) + outputs.output_bytes(name, producer);
+    return golden.result_bytes(name, "") + outputs.result_bytes(name, producer);
   } catch (const FileError&) {
     return 0;  // The error is reported when the data is read.
   }
@@ -286,7 +277,8 @@ std::optional<OutputInPieces> open_in_pieces(const CaseSource& golden, const Cas
                                              const std::string& output) {
   const StoredOutput* const of = recorded.find_output(output);
   if (of == nullptr || of->recorded_by(producer) == nullptr) return std::nullopt;
-  OutputInPieces opened{golden.open_golden(name, output), file.open_output(name, producer, output),
+  OutputInPieces opened{golden.open_result(name, "", output),
+                        file.open_result(name, producer, output),
                         of->recorded.at(producer).machine};
   if (!opened.golden || !opened.output) return std::nullopt;
   return opened;
@@ -295,7 +287,7 @@ std::optional<OutputInPieces> open_in_pieces(const CaseSource& golden, const Cas
 // Returns true if all bounds that would judge an output can judge pieces of it.
 bool bounds_take_pieces(const Case& c, const Format& output, const GateRequest& request) {
   const std::vector<ChosenBound> all = choose_bounds(c, output, request.bounds);
-  return std::all_of(all.begin(), all.end(), [](const ChosenBound& chosen) {
+  return std::ranges::all_of(all, [](const ChosenBound& chosen) {
     return !chosen.bound || PiecewiseJudge::can_judge(*chosen.bound);
   });
 }
@@ -363,9 +355,8 @@ std::vector<GatedCase> gate_in_pieces(const CaseSource& golden, const std::strin
     if (is_compared(output, of) && !can_judge(judged_case(c, output))) return {};
   }
   std::vector<GatedCase> gated = gate_outputs(std::move(c), judge_one);
-  const bool failed = std::any_of(gated.begin(), gated.end(), [](const GatedCase& one) {
-    return one.report.outcome() == Outcome::kFail;
-  });
+  const bool failed = std::ranges::any_of(
+      gated, [](const GatedCase& one) { return one.report.outcome() == Outcome::kFail; });
   if (failed && bytes <= reading.pattern_bytes) return {};
   return gated;
 }
@@ -386,12 +377,8 @@ void distrust_same_bytes(std::vector<Verdict>& verdicts, const std::string& file
 std::vector<GatedCase> gate_file_case(const CaseSource& golden, const std::string& name,
                                       const OutputSource& source, const GateRequest& request,
                                       const PieceReading& reading) {
-  std::vector<GatedCase> gated;
-  try {
-    gated = gate_in_pieces(golden, name, source, request, reading);
-  } catch (const Refusal& e) {
-    throw FileError(golden.path(), "", e.what());
-  }
+  std::vector<GatedCase> gated = in_file(
+      golden.path(), [&] { return gate_in_pieces(golden, name, source, request, reading); });
   if (!gated.empty()) {
     for (GatedCase& one : gated) one.report.producer = source.name;
     return gated;

@@ -215,12 +215,12 @@ int run_dataset_tests(int argc, char** argv, const std::map<std::string, CaseFun
     if (!a.glob.empty() && is_case_name(a.glob)) {
       // If the glob is the name of a case, the other cases are not looked up.
       if (!file.has_case(a.glob)) {
-        throw NoCaseError(a.file, "", formatted("has no case '{}'", a.glob));
+        throw NoCaseError(a.file, "", "has no case '{}'", a.glob);
       }
       names = {a.glob};
     } else {
       names = file.case_names(a.glob);
-      std::sort(names.begin(), names.end(), natural_less);
+      std::ranges::sort(names, natural_less);
     }
     GateReport report;
     report.golden_file = a.file;

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 
 #include "assay/datasets/store/stored_place.h"
 #include "assay/tensor/tensor.h"

@@ -16,10 +16,9 @@ std::vector<std::string> CaseSource::case_names(const std::string& glob) const {
     if (glob_match(glob, name)) matching.push_back(name);
   }
   if (matching.empty()) {
-    throw NoCaseError(path(), "",
-                      formatted("no case matches '{}'{}; it has {} case{}, the first is '{}'", glob,
-                                did_you_mean_aside(glob, all), all.size(),
-                                all.size() == 1 ? "" : "s", all.front()));
+    throw NoCaseError(path(), "", "no case matches '{}'{}; it has {} case{}, the first is '{}'",
+                      glob, did_you_mean_aside(glob, all), all.size(), all.size() == 1 ? "" : "s",
+                      all.front());
   }
   return matching;
 }
@@ -47,9 +46,9 @@ void check_same_source(const std::string& golden_path,
   const std::string output = source_name_of(case_name, output_attributes);
   if (golden == output) return;
   throw FileError(outputs_path, case_name,
-                  formatted("the output is that of '{}', but the golden result in {} is that of "
-                            "'{}'; give both the same name",
-                            output, golden_path, golden));
+                  "the output is that of '{}', but the golden result in {} is that of "
+                  "'{}'; give both the same name",
+                  output, golden_path, golden);
 }
 
 std::optional<ArrayInfo> CaseSource::golden_info(const std::string& name,
@@ -65,20 +64,13 @@ std::unique_ptr<ArraySource> CaseSource::open_input(const std::string& /*name*/,
   return nullptr;
 }
 
-std::unique_ptr<ArraySource> CaseSource::open_golden(const std::string& /*name*/,
-                                                     const std::string& /*output*/) const {
-  return nullptr;
-}
-
-std::unique_ptr<ArraySource> CaseSource::open_output(const std::string& /*name*/,
+std::unique_ptr<ArraySource> CaseSource::open_result(const std::string& /*name*/,
                                                      const std::string& /*producer*/,
                                                      const std::string& /*output*/) const {
   return nullptr;
 }
 
-std::int64_t CaseSource::golden_bytes(const std::string& /*name*/) const { return 0; }
-
-std::int64_t CaseSource::output_bytes(const std::string& /*name*/,
+std::int64_t CaseSource::result_bytes(const std::string& /*name*/,
                                       const std::string& /*producer*/) const {
   return 0;
 }

@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -75,26 +74,22 @@ class CaseSource {
   virtual Epilogue read_epilogue(const std::string& name, const std::string& producer,
                                  const std::string& output = "") const;
 
-  // Open an input, a golden result or a recorded output as an array that is read piece by piece.
-  // `output` names the output if the case has several. They return null if there is no such array,
-  // or if this kind of source has only whole tensors. The source must outlive the arrays.
+  // The functions below are about the result of a producer. The producer "" stands for the golden
+  // result. `output` names the output if the case has several.
+
+  // Open an input or a result as an array that is read piece by piece. They return null if there is
+  // no such array, or if this kind of source has only whole tensors. The source must outlive the
+  // arrays.
   virtual std::unique_ptr<ArraySource> open_input(const std::string& name,
                                                   const std::string& operand) const;
-  virtual std::unique_ptr<ArraySource> open_golden(const std::string& name,
-                                                   const std::string& output = "") const;
-  virtual std::unique_ptr<ArraySource> open_output(const std::string& name,
+  virtual std::unique_ptr<ArraySource> open_result(const std::string& name,
                                                    const std::string& producer,
                                                    const std::string& output = "") const;
-  // Return the bytes in memory of a case's golden results, and of a producer's outputs. They return
-  // 0 if finding out needs more than reading a header.
-  virtual std::int64_t golden_bytes(const std::string& name) const;
-  virtual std::int64_t output_bytes(const std::string& name, const std::string& producer) const;
-
-  // Return the places where the golden result and a recorded output are stored, or nothing if there
-  // is no such tensor.
-  virtual std::optional<StoredPlace> golden_place(const std::string& name,
-                                                  const std::string& output = "") const = 0;
-  virtual std::optional<StoredPlace> output_place(const std::string& name,
+  // Returns the bytes in memory of all results of a producer for a case. Returns 0 if finding out
+  // needs more than reading a header.
+  virtual std::int64_t result_bytes(const std::string& name, const std::string& producer) const;
+  // Returns the place where a result is stored, or nothing if there is no such tensor.
+  virtual std::optional<StoredPlace> result_place(const std::string& name,
                                                   const std::string& producer,
                                                   const std::string& output = "") const = 0;
 };

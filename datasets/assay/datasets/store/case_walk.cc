@@ -41,7 +41,7 @@ bool has_op(const Reader& reader, const std::string& group) {
 
 bool is_case(const Reader& reader, const std::string& group,
              const std::vector<std::string>& links) {
-  return has_op(reader, group) || links.empty() || std::any_of(links.begin(), links.end(), is_part);
+  return has_op(reader, group) || links.empty() || std::ranges::any_of(links, is_part);
 }
 
 void refuse_case_name(const Reader& reader, const std::string& object) {
@@ -57,7 +57,7 @@ void SeenGroups::step_into(std::uint64_t address) {
 
 void CaseWalk::pass(const std::string& group) {
   const std::uint64_t address = reader_.address_of(group);
-  if (std::find(above_.begin(), above_.end(), address) != above_.end()) {
+  if (std::ranges::find(above_, address) != above_.end()) {
     reader_.refuse(group, "contains itself");
   }
   if (above_.size() > kMaxDepth) {
@@ -184,7 +184,7 @@ std::vector<std::string> cases_of(const std::string& path, const OpenedFile& ope
   for (std::vector<std::string>& each : found) {
     std::move(each.begin(), each.end(), std::back_inserter(cases));
   }
-  if (!std::is_sorted(cases.begin(), cases.end())) std::sort(cases.begin(), cases.end());
+  if (!std::ranges::is_sorted(cases)) std::ranges::sort(cases);
   return cases;
 }
 

@@ -87,7 +87,7 @@ struct ChecksumTable::Text {
 
 bool ChecksumTable::Text::read() {
   constexpr std::size_t kDigits = 16;
-  lines.reserve(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')));
+  lines.reserve(static_cast<std::size_t>(std::ranges::count(text, '\n')));
   for (std::string_view rest = text; !rest.empty();) {
     const std::size_t end = rest.find('\n');
     if (end == std::string_view::npos || end < kDigits + 2 || rest[kDigits] != ' ') return false;
@@ -100,8 +100,7 @@ bool ChecksumTable::Text::read() {
   // The lines are sorted if assay wrote them. If a name occurs twice, the last line counts.
   const auto is_out_of_order = [](const Line& a, const Line& b) { return !(a.name < b.name); };
   if (std::adjacent_find(lines.begin(), lines.end(), is_out_of_order) == lines.end()) return true;
-  std::stable_sort(lines.begin(), lines.end(),
-                   [](const Line& a, const Line& b) { return a.name < b.name; });
+  std::ranges::stable_sort(lines, [](const Line& a, const Line& b) { return a.name < b.name; });
   const auto first = std::unique(lines.rbegin(), lines.rend(), [](const Line& a, const Line& b) {
                        return a.name == b.name;
                      }).base();
@@ -183,8 +182,8 @@ bool ChecksumTable::agrees(std::string_view name, std::uint64_t sum) const {
 
 std::span<const ChecksumTable::Line> ChecksumTable::beginning_with(std::string_view prefix) const {
   const std::span<const Line> from = lines().subspan(place_of(prefix));
-  const auto end = std::find_if_not(
-      from.begin(), from.end(), [&](const Line& line) { return line.name.starts_with(prefix); });
+  const auto end = std::ranges::find_if_not(
+      from, [&](const Line& line) { return line.name.starts_with(prefix); });
   return from.first(static_cast<std::size_t>(end - from.begin()));
 }
 

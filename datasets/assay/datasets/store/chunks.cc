@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <climits>
-#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <span>
@@ -70,10 +69,8 @@ std::uint32_t fletcher32(const std::byte* data, std::size_t size) {
 bool undo_fletcher32(Bytes& bytes) {
   if (bytes.size < kChecksumBytes) return false;
   bytes.size -= kChecksumBytes;
-  std::uint32_t stored = 0;
-  for (std::size_t i = 0; i < kChecksumBytes; ++i) {
-    stored |= std::to_integer<std::uint32_t>(bytes.data[bytes.size + i]) << 8 * i;
-  }
+  const std::uint64_t stored =
+      number_in({bytes.data.get() + bytes.size, kChecksumBytes}, 0, kChecksumBytes);
   const std::uint32_t sum = fletcher32(bytes.data.get(), bytes.size);
   // On little-endian machines, HDF5 1.6.2 and older wrote each half with its two bytes swapped.
   const std::uint32_t old = (sum & 0x00FF00FF) << 8 | (sum >> 8 & 0x00FF00FF);
@@ -286,6 +283,17 @@ std::string describe(const StoredArray& array, Chunks& layout) {
   return "";
 }
 
+// Returns the offset of a chunk by its number.
+std::vector<hsize_t> offset_of(const Chunks& layout, hsize_t chunk) {
+  std::vector<hsize_t> offset(layout.counts.size());
+  for (std::size_t d = offset.size(); d-- > 0;) {
+    const auto count = static_cast<hsize_t>(layout.counts[d]);
+    offset[d] = chunk % count * static_cast<hsize_t>(layout.chunk[d]);
+    chunk /= count;
+  }
+  return offset;
+}
+
 // Reads the chunks of a range. Adds to `found` the chunks that begin in this range; earlier ranges
 // have added theirs.
 std::string read_chunks(const StoredArray& array, const Range& range, std::uint64_t& found) {
@@ -324,13 +332,7 @@ std::string read_chunks(const StoredArray& array, const Range& range, std::uint6
   };
   const hsize_t last_chunk = std::min(total, place(range.end - 1) + inner);
   for (hsize_t i = place(range.begin); i < last_chunk && !(whole && found == stored); ++i) {
-    std::vector<hsize_t> offset(rank);
-    hsize_t rest = i;
-    for (std::size_t d = rank; d-- > 0;) {
-      const auto count = static_cast<hsize_t>(layout.counts[d]);
-      offset[d] = rest % count * static_cast<hsize_t>(layout.chunk[d]);
-      rest /= count;
-    }
+    std::vector<hsize_t> offset = offset_of(layout, i);
     std::int64_t first = 0, last = 0;  // the first and the last element of the chunk
     for (std::size_t d = 0; d < rank; ++d) {
       const auto at = static_cast<std::int64_t>(offset[d]);
@@ -411,24 +413,6 @@ std::string storage_problem(hid_t dataset, hid_t created, std::int64_t max_bytes
       "has chunks of {:.0f} bytes, over the reader's cap of {}; "
       "ASSAY_MAX_DATASET_GIB raises it",
       bytes, max_bytes);
-}
-
-std::string read_stored(const StoredArray& array, std::byte* to) {
-  const std::int64_t count = element_count(array.shape);
-  if (count == 0) return "";
-  const ReadingElements reading;
-  std::uint64_t found = 0;
-  if (H5Pget_layout(array.created) == H5D_CHUNKED) {
-    return read_chunks(array, {0, count, to}, found);
-  }
-  const hsize_t bytes = static_cast<hsize_t>(count) * array.element_bytes;
-  const hsize_t stored = H5Dget_storage_size(array.dataset);
-  if (stored == 0) return fill(array, count, to);
-  if (stored != bytes) return damaged(formatted("holds {} bytes instead of {}", stored, bytes));
-  if (H5Dread(array.dataset, array.type, H5S_ALL, H5S_ALL, H5P_DEFAULT, to) < 0) {
-    return damaged("its data cannot be read");
-  }
-  return "";
 }
 
 namespace {
@@ -517,14 +501,9 @@ bool each_stored_chunk(const StoredArray& array, const Callback& callback) {
   const Handle space = h5::space(H5Dget_space(array.dataset));
   if (H5Dget_num_chunks(array.dataset, space.get(), &stored) < 0) return false;
   const auto total = static_cast<hsize_t>(element_count(layout.counts));
-  std::vector<hsize_t> offset(layout.shape.size());
   for (hsize_t i = 0; i < total; ++i) {
-    hsize_t rest = i, bytes = 0;
-    for (std::size_t d = offset.size(); d-- > 0;) {
-      const auto count = static_cast<hsize_t>(layout.counts[d]);
-      offset[d] = rest % count * static_cast<hsize_t>(layout.chunk[d]);
-      rest /= count;
-    }
+    const std::vector<hsize_t> offset = offset_of(layout, i);
+    hsize_t bytes = 0;
     const bool known = H5Dget_chunk_storage_size(array.dataset, offset.data(), &bytes) >= 0;
     H5Eclear2(H5E_DEFAULT);
     if (known && bytes > 0 && !callback(offset, bytes, layout.chunk_bytes)) return false;
@@ -594,7 +573,6 @@ std::string read_stored_range(const StoredArray& array, std::int64_t begin, std:
                               std::byte* to, std::uint64_t& found) {
   const std::int64_t size = element_count(array.shape);
   if (count == 0) return "";
-  if (begin == 0 && count == size && found == 0) return read_stored(array, to);
   const ReadingElements reading;
   if (H5Pget_layout(array.created) == H5D_CHUNKED) {
     return read_chunks(array, {begin, begin + count, to}, found);
@@ -603,7 +581,10 @@ std::string read_stored_range(const StoredArray& array, std::int64_t begin, std:
   const hsize_t stored = H5Dget_storage_size(array.dataset);
   if (stored == 0) return fill(array, count, to);
   if (stored != bytes) return damaged(formatted("holds {} bytes instead of {}", stored, bytes));
-  return read_contiguous(array, begin, count, to) ? "" : damaged("its data cannot be read");
+  const bool read = begin == 0 && count == size
+                        ? H5Dread(array.dataset, array.type, H5S_ALL, H5S_ALL, H5P_DEFAULT, to) >= 0
+                        : read_contiguous(array, begin, count, to);
+  return read ? "" : damaged("its data cannot be read");
 }
 
 }  // namespace assay::h5

@@ -29,25 +29,21 @@ struct StoredArray {
 // more than `max_bytes` of memory. Returns an empty string if it can be read.
 std::string storage_problem(hid_t dataset, hid_t created, std::int64_t max_bytes);
 
-// Copies all elements to `to`, row-major, in the file's own type. Elements that were never written
-// have the dataset's fill value. Returns why the elements cannot be read, e.g. "its chunk at [0,
-// 64] fails its fletcher32 checksum; the file is truncated or corrupt", or an empty string on
-// success.
-std::string read_stored(const StoredArray& array, std::byte* to);
-
 // Returns the number of elements in a row of chunks, in row-major order. Ranges that begin and end
 // at multiples of it, or at the end of the dataset, have no chunk in common. Returns 1 if the
 // dataset is not in chunks.
 std::int64_t chunk_row(const StoredArray& array);
 
-// Reads the elements [begin, begin + count) in row-major order, like read_stored(). If consecutive
-// ranges cover the dataset from 0 to its end, and share one `found` that begins at 0, they are
-// checked like the whole dataset. A chunk that several ranges touch is decoded for each of them.
-// Needs the memory of some chunks besides `to`.
+// Copies the elements [begin, begin + count) to `to`, row-major, in the file's own type. Elements
+// that were never written have the dataset's fill value. Returns why the elements cannot be read,
+// e.g. "its chunk at [0, 64] fails its fletcher32 checksum; the file is truncated or corrupt", or
+// an empty string on success. If consecutive ranges cover the dataset from 0 to its end, and share
+// one `found` that begins at 0, they are checked like the whole dataset. A chunk that several
+// ranges touch is decoded for each of them. Needs the memory of some chunks besides `to`.
 std::string read_stored_range(const StoredArray& array, std::int64_t begin, std::int64_t count,
                               std::byte* to, std::uint64_t& found);
 
-// Asks HDF5 for every chunk's place and length, as read_stored() does, and reads no element.
+// Asks HDF5 for every chunk's place and length, as reading does, and reads no element.
 void look_at_chunks(const StoredArray& array);
 
 // Writes the elements [begin, begin + count) in row-major order to a dataset with the shape of

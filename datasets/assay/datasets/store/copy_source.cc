@@ -357,7 +357,7 @@ class PlainSource : public CopySource {
     return false;
   }
   static bool takes_attributes(const PlainObject& object) {
-    return std::all_of(object.attributes.begin(), object.attributes.end(), takes_attribute);
+    return std::ranges::all_of(object.attributes, takes_attribute);
   }
 
   // Returns the format that the dataset's attribute names, if the dataset is stored in the way that

@@ -15,6 +15,14 @@
 #include "assay/op/attributes.h"
 
 namespace assay {
+namespace {
+
+// Returns the part of a case that holds the results of a producer.
+std::string part_of(const std::string& producer) {
+  return producer.empty() ? "golden" : "outputs/" + producer;
+}
+
+}  // namespace
 
 struct DatasetFile::Impl {
   std::string path;
@@ -97,10 +105,8 @@ struct DatasetFile::Impl {
   }
   std::map<std::string, Attribute> read_attributes(const std::string& name) const {
     const std::string at = case_path(name);
-    std::vector<std::string> names;
-    for (const KnownAttribute& known : known_attributes()) names.emplace_back(known.name);
     std::vector<std::string> all;
-    auto attributes = reader.attributes(at, names, &all);
+    auto attributes = reader.attributes(at, names_of(known_attributes()), &all);
     const auto op = attributes.find("op");
     if (op == attributes.end()) reader.refuse(at, "is a case without the attribute 'op'");
     if (const auto* word = std::get_if<std::string>(&op->second)) {
@@ -159,7 +165,7 @@ struct DatasetFile::Impl {
     const std::string golden = path_of(name, "golden", "");
     if (reader.check_path(golden) && is_group(golden)) return true;
     const std::vector<std::string> producers = tensors_in(name, "outputs");
-    return std::any_of(producers.begin(), producers.end(), [&](const std::string& producer) {
+    return std::ranges::any_of(producers, [&](const std::string& producer) {
       return is_group(path_of(name, "outputs", producer));
     });
   }
@@ -204,7 +210,7 @@ struct DatasetFile::Impl {
                     formatted("has no output '{}'; it has one, without a name", output));
     }
     const std::vector<std::string> names = outputs_of(name);
-    if (std::find(names.begin(), names.end(), output) != names.end()) return;
+    if (std::ranges::find(names, output) != names.end()) return;
     reader.refuse(case_path(name),
                   output.empty()
                       ? formatted("has several outputs, and one must be named: {}", joined(names))
@@ -226,9 +232,7 @@ struct DatasetFile::Impl {
                                                      const std::string& output) const {
     const std::string at = path_of(name, "golden", output);
     if (!reader.check_path(at)) return {};
-    std::vector<std::string> names;
-    for (const KnownAttribute& known : known_attributes()) names.emplace_back(known.name);
-    auto attributes = reader.attributes(at, names);
+    auto attributes = reader.attributes(at, names_of(known_attributes()));
     for (const char* own : {"dtype", "absent", "pending"}) attributes.erase(own);
     for (const std::string& given : reader.attribute_names(at)) {
       // An output of indices has an axis even if its operator has no such parameter.
@@ -252,7 +256,7 @@ struct DatasetFile::Impl {
         producers.empty() ? producers : tensors_in(name, "outputs");
     for (const std::string& producer : producers) {
       std::string at = path_of(name, part, producer);
-      if (std::find(outputs.begin(), outputs.end(), producer) == outputs.end()) {
+      if (std::ranges::find(outputs, producer) == outputs.end()) {
         reader.refuse(at, formatted("belongs to no recorded output; the case has those of {}",
                                     outputs.empty() ? "nobody" : joined(outputs)));
       }
@@ -261,7 +265,7 @@ struct DatasetFile::Impl {
         bool has = false;
         for (const std::string& beside : names_in(name, part + "/" + producer)) {
           has |= beside == output;
-          if (std::find(recorded.begin(), recorded.end(), beside) != recorded.end()) continue;
+          if (std::ranges::find(recorded, beside) != recorded.end()) continue;
           reader.refuse(at + "/" + beside, formatted("belongs to no recorded output; '{}' has {}",
                                                      producer, joined(recorded)));
         }
@@ -347,7 +351,7 @@ struct DatasetFile::Impl {
   // Returns true if a golden result is yet to be computed. Such an object has only its attributes.
   bool is_pending(const std::string& at) const {
     const std::vector<std::string> names = reader.attribute_names(at);
-    if (std::find(names.begin(), names.end(), "pending") == names.end()) return false;
+    if (std::ranges::find(names, "pending") == names.end()) return false;
     if (!is_absent(at)) reader.refuse(at, "is said to be pending, and not to be absent");
     return true;
   }
@@ -372,7 +376,7 @@ struct DatasetFile::Impl {
       if (members.empty()) reader.refuse(at, "is a list without tensors");
       for (std::size_t i = 0; i < members.size(); ++i) {
         const std::string index = formatted("{}", i);
-        if (std::find(members.begin(), members.end(), index) == members.end()) {
+        if (std::ranges::find(members, index) == members.end()) {
           reader.refuse(at,
                         formatted("is a list of {}, whose datasets must be named 0 to {}; there is "
                                   "no '{}'",
@@ -543,7 +547,7 @@ Tensor DatasetFile::read_output(const std::string& name, const std::string& prod
   looked_at(name).check_case(name);
   impl_->check_output(name, output);
   const std::vector<std::string> producers = impl_->producers_of(name, output);
-  if (std::find(producers.begin(), producers.end(), producer) == producers.end()) {
+  if (std::ranges::find(producers, producer) == producers.end()) {
     impl_->reader.refuse(
         case_path(name),
         formatted("has no recorded output {}of '{}'; it has {}",
@@ -562,36 +566,21 @@ std::unique_ptr<ArraySource> DatasetFile::open_input(const std::string& name,
   return looked_at(name).pieces_of(path_of(name, "inputs/" + operand, ""));
 }
 
-std::unique_ptr<ArraySource> DatasetFile::open_golden(const std::string& name,
-                                                      const std::string& output) const {
-  return looked_at(name).pieces_of(path_of(name, "golden", output));
-}
-
-std::unique_ptr<ArraySource> DatasetFile::open_output(const std::string& name,
+std::unique_ptr<ArraySource> DatasetFile::open_result(const std::string& name,
                                                       const std::string& producer,
                                                       const std::string& output) const {
-  return looked_at(name).pieces_of(path_of(name, "outputs/" + producer, output));
+  return looked_at(name).pieces_of(path_of(name, part_of(producer), output));
 }
 
-std::int64_t DatasetFile::golden_bytes(const std::string& name) const {
+std::int64_t DatasetFile::result_bytes(const std::string& name, const std::string& producer) const {
   looked_at(name).check_case(name);
-  return impl_->bytes_of_outputs(name, "golden");
+  return impl_->bytes_of_outputs(name, part_of(producer));
 }
 
-std::int64_t DatasetFile::output_bytes(const std::string& name, const std::string& producer) const {
-  looked_at(name).check_case(name);
-  return impl_->bytes_of_outputs(name, "outputs/" + producer);
-}
-
-std::optional<StoredPlace> DatasetFile::golden_place(const std::string& name,
-                                                     const std::string& output) const {
-  return looked_at(name).place_of(path_of(name, "golden", output));
-}
-
-std::optional<StoredPlace> DatasetFile::output_place(const std::string& name,
+std::optional<StoredPlace> DatasetFile::result_place(const std::string& name,
                                                      const std::string& producer,
                                                      const std::string& output) const {
-  return looked_at(name).place_of(path_of(name, "outputs/" + producer, output));
+  return looked_at(name).place_of(path_of(name, part_of(producer), output));
 }
 
 std::map<std::string, Attribute> DatasetFile::attributes_of(const std::string& name) const {

@@ -56,15 +56,10 @@ class DatasetFile : public CaseSource {
   std::vector<std::string> producers_of(const std::string& name) const override;
   std::unique_ptr<ArraySource> open_input(const std::string& name,
                                           const std::string& operand) const override;
-  std::unique_ptr<ArraySource> open_golden(const std::string& name,
+  std::unique_ptr<ArraySource> open_result(const std::string& name, const std::string& producer,
                                            const std::string& output = "") const override;
-  std::unique_ptr<ArraySource> open_output(const std::string& name, const std::string& producer,
-                                           const std::string& output = "") const override;
-  std::int64_t golden_bytes(const std::string& name) const override;
-  std::int64_t output_bytes(const std::string& name, const std::string& producer) const override;
-  std::optional<StoredPlace> golden_place(const std::string& name,
-                                          const std::string& output = "") const override;
-  std::optional<StoredPlace> output_place(const std::string& name, const std::string& producer,
+  std::int64_t result_bytes(const std::string& name, const std::string& producer) const override;
+  std::optional<StoredPlace> result_place(const std::string& name, const std::string& producer,
                                           const std::string& output = "") const override;
   std::map<std::string, Attribute> attributes_of(const std::string& name) const override;
 

@@ -99,8 +99,8 @@ GlobalHeap::Collection GlobalHeap::read_collection(std::uint64_t at) const {
   }
   const auto before = [](const Place& a, const Place& b) { return a.index < b.index; };
   // If HDF5 numbered the objects, they are sorted.
-  if (!std::is_sorted(result.objects.begin(), result.objects.end(), before)) {
-    std::sort(result.objects.begin(), result.objects.end(), before);
+  if (!std::ranges::is_sorted(result.objects, before)) {
+    std::ranges::sort(result.objects, before);
   }
   const auto same =
       std::adjacent_find(result.objects.begin(), result.objects.end(),

@@ -13,7 +13,6 @@
 #include <map>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace assay::h5 {

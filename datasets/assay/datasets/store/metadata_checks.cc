@@ -1,7 +1,6 @@
 #include "assay/datasets/store/metadata_checks.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "assay/base/text.h"

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "assay/datasets/store/reader.h"
 #include "assay/datasets/store/types.h"
 
 namespace assay::h5 {

@@ -33,7 +33,7 @@ Handle open_hdf5(const std::string& path, int fd, bool lock) {
   Handle file = h5::file(H5Fopen(name, H5F_ACC_RDONLY, access.get()));
   if (!file.valid()) {
     note_damage();
-    throw FileError(path, "", formatted("is truncated, corrupt or locked ({})", last_error()));
+    throw FileError(path, "", "is truncated, corrupt or locked ({})", last_error());
   }
   return file;
 }

@@ -61,14 +61,7 @@ class PlainObjects::Cursor {
   std::size_t left() const { return bytes_.size(); }
   std::span<const std::byte> rest() const { return bytes_; }
 
-  std::uint64_t number(std::size_t size) {
-    const std::span<const std::byte> taken = take(size).bytes_;
-    std::uint64_t value = 0;
-    for (std::size_t i = 0; i < taken.size(); ++i) {
-      value |= std::to_integer<std::uint64_t>(taken[i]) << 8 * i;
-    }
-    return value;
-  }
+  std::uint64_t number(std::size_t size) { return number_in(take(size).bytes_, 0, size); }
   unsigned small(std::size_t size) { return static_cast<unsigned>(number(size)); }
   Cursor take(std::uint64_t size) {
     if (size > bytes_.size()) {
@@ -315,8 +308,8 @@ std::shared_ptr<const PlainObject> PlainObjects::read_object(std::uint64_t addre
       return nullptr;
     }
   }
-  std::sort(object.attributes.begin(), object.attributes.end(),
-            [](const auto& a, const auto& b) { return a.name < b.name; });
+  std::ranges::sort(object.attributes,
+                    [](const auto& a, const auto& b) { return a.name < b.name; });
   for (std::size_t i = 1; i < object.attributes.size(); ++i) {
     if (object.attributes[i - 1].name == object.attributes[i].name) return nullptr;
   }
@@ -445,8 +438,8 @@ bool PlainObjects::read_attribute(Cursor message, PlainObject& object) {
   bool is_null = false;
   if (!read_space(space, shape, is_null)) return false;
   PlainObject::NamedValue attribute{std::string(until_zero(name)), std::nullopt, {}};
-  const bool is_one = !is_null && std::all_of(shape.begin(), shape.end(),
-                                              [](std::int64_t extent) { return extent == 1; });
+  const bool is_one =
+      !is_null && std::ranges::all_of(shape, [](std::int64_t extent) { return extent == 1; });
   if (is_one && !read_value(type, message, attribute)) return false;
   attribute.stored.rank = static_cast<std::uint8_t>(shape.size());
   object.attributes.push_back(std::move(attribute));

@@ -103,8 +103,8 @@ Reader::Start Reader::start_of(const std::string& object) const {
 // Returns an invalid handle if there is no group, or if its path is not known to consist of hard
 // links.
 hid_t Reader::kept_group(const std::string& path) const {
-  const auto kept = std::find_if(groups_.begin(), groups_.end(),
-                                 [&](const auto& group) { return group.first == path; });
+  const auto kept =
+      std::ranges::find_if(groups_, [&](const auto& group) { return group.first == path; });
   if (kept != groups_.end()) {
     std::rotate(kept, kept + 1, groups_.end());  // the last element is the most recent one
     return groups_.back().second.get();
@@ -305,7 +305,7 @@ void Reader::check_all_attributes_are_there(const std::string& object_path,
   const std::string prefix = object_path + "@";
   for (const ChecksumTable::Line& line : checksums_.beginning_with(prefix)) {
     const std::string_view name = line.name.substr(prefix.size());
-    if (std::find(names.begin(), names.end(), name) == names.end()) {
+    if (std::ranges::find(names, name) == names.end()) {
       refuse_changed(object_path, formatted("its attribute '{}' is missing", name));
     }
   }
@@ -360,7 +360,7 @@ void Reader::add_attribute(const std::string& object, const std::string& name,
     values.emplace(name, std::move(*value));
   } else if (checksums_.has(object + "@" + name)) {
     refuse_changed(object, formatted("its attribute '{}' is not what was written", name));
-  } else if (std::find(required.begin(), required.end(), name) != required.end()) {
+  } else if (std::ranges::find(required, name) != required.end()) {
     refuse(object,
            formatted("its attribute '{}' must be one value: a UTF-8 string, a number or a bool",
                      name));
@@ -559,9 +559,7 @@ Tensor Reader::read_opened(const std::string& object, const OpenDataset& opened)
     tensor = Tensor(f, opened.shape);
     std::uint64_t found = 0;
     const std::string why =
-        opened.plain == nullptr
-            ? read_stored(opened.stored(), tensor.bytes())
-            : read_elements(opened, 0, element_count(opened.shape), tensor.bytes(), found);
+        read_elements(opened, 0, element_count(opened.shape), tensor.bytes(), found);
     if (!why.empty()) refuse(object, why);
   } catch (const std::bad_alloc&) {
     refuse(object, formatted("needs {:.0f} bytes of memory, more than there are", bytes));

@@ -105,60 +105,46 @@ std::string member_names(hid_t t) {
   return joined(names) + (members > kMost ? ", ..." : "");
 }
 
-std::string words(hid_t t) {
-  const std::size_t bits = 8 * H5Tget_size(t);
-  switch (H5Tget_class(t)) {
-    case H5T_INTEGER:
-      return formatted(
-          "a{} {}-bit integer{}", H5Tget_sign(t) == H5T_SGN_NONE ? "n unsigned" : " signed",
-          H5Tget_precision(t), H5Tget_precision(t) == bits ? "" : formatted(" in {} bits", bits));
-    case H5T_FLOAT: {
-      std::size_t s, e, es, m, ms;
-      H5Tget_fields(t, &s, &e, &es, &m, &ms);
-      return formatted("a {}-bit float (exponent {} bits, mantissa {}, bias {})", bits, es, ms,
-                       H5Tget_ebias(t));
-    }
-    case H5T_STRING:
-      return "a string";
-    case H5T_COMPOUND:
-      return formatted("a compound of {}", member_names(t));
-    case H5T_ENUM:
-      return formatted("an enumeration of {}", member_names(t));
-    case H5T_OPAQUE:
-      return formatted("{} opaque byte{}", bits / 8, bits == 8 ? "" : "s");
-    case H5T_REFERENCE:
-      return "a reference";
-    case H5T_ARRAY:
-      return "an array in each element";
-    case H5T_VLEN:
-      return "a variable-length sequence";
-    case H5T_BITFIELD:
-      return "a bit field";
-    case H5T_TIME:
-      return "a time";
-    default:
-      return "a type of another class";
-  }
+// The name of a type that is not one of numbers, and a way to make an array of numbers from it.
+struct OtherType {
+  H5T_class_t kind;
+  std::string_view words, way_out;
+};
+constexpr std::string_view kOtherWayOut = "store its elements as a dtype of docs/formats.md";
+constexpr OtherType kOtherTypes[] = {
+    {H5T_STRING, "a string", "text is not compared"},
+    {H5T_COMPOUND, "a compound of ", "store each member as a dataset of its own"},
+    {H5T_ENUM, "an enumeration of ", "store its numbers as integers"},
+    {H5T_REFERENCE, "a reference", "name the dataset that it points to"},
+    {H5T_ARRAY, "an array in each element", "store its extents as the last ones of the dataset"},
+    {H5T_VLEN, "a variable-length sequence",
+     "store the sequences as one array, padded to one length"},
+    {H5T_BITFIELD, "a bit field", kOtherWayOut},
+    {H5T_TIME, "a time", kOtherWayOut},
+    {H5T_NO_CLASS, "a type of another class", kOtherWayOut}};
+const OtherType& other_type(H5T_class_t kind) {
+  const auto* const row = std::find_if(std::begin(kOtherTypes), std::end(kOtherTypes) - 1,
+                                       [&](const OtherType& type) { return type.kind == kind; });
+  return *row;
 }
 
-// Returns how to make an array of numbers from a type that is not one.
-std::string_view way_out(H5T_class_t kind) {
-  switch (kind) {
-    case H5T_STRING:
-      return "text is not compared";
-    case H5T_COMPOUND:
-      return "store each member as a dataset of its own";
-    case H5T_ENUM:
-      return "store its numbers as integers";
-    case H5T_REFERENCE:
-      return "name the dataset that it points to";
-    case H5T_ARRAY:
-      return "store its extents as the last ones of the dataset";
-    case H5T_VLEN:
-      return "store the sequences as one array, padded to one length";
-    default:
-      return "store its elements as a dtype of docs/formats.md";
+std::string words(hid_t t) {
+  const std::size_t bits = 8 * H5Tget_size(t);
+  const H5T_class_t kind = H5Tget_class(t);
+  if (kind == H5T_INTEGER) {
+    return formatted("a{} {}-bit integer{}",
+                     H5Tget_sign(t) == H5T_SGN_NONE ? "n unsigned" : " signed", H5Tget_precision(t),
+                     H5Tget_precision(t) == bits ? "" : formatted(" in {} bits", bits));
   }
+  if (kind == H5T_FLOAT) {
+    std::size_t s, e, es, m, ms;
+    H5Tget_fields(t, &s, &e, &es, &m, &ms);
+    return formatted("a {}-bit float (exponent {} bits, mantissa {}, bias {})", bits, es, ms,
+                     H5Tget_ebias(t));
+  }
+  if (kind == H5T_OPAQUE) return formatted("{} opaque byte{}", bits / 8, bits == 8 ? "" : "s");
+  const bool has_members = kind == H5T_COMPOUND || kind == H5T_ENUM;
+  return std::string(other_type(kind).words) + (has_members ? member_names(t) : "");
 }
 
 }  // namespace
@@ -212,7 +198,8 @@ std::string why_no_format(hid_t t, const std::string& dtype) {
   }
   const std::string stored = formatted("stored as {}, ", words(t));
   if (names.empty()) {
-    return formatted("{}which is no dtype of assay; {}", stored, way_out(H5Tget_class(t)));
+    return formatted("{}which is no dtype of assay; {}", stored,
+                     other_type(H5Tget_class(t)).way_out);
   }
   return stored + (dtype.empty()
                        ? formatted("and has no attribute 'dtype'; give --dtype ({})", joined(names))

@@ -72,7 +72,7 @@ std::size_t extent_of(hid_t array) {
 std::vector<unsigned> members_in_order(hid_t compound) {
   std::vector<unsigned> members(static_cast<std::size_t>(std::max(H5Tget_nmembers(compound), 0)));
   for (unsigned i = 0; i < members.size(); ++i) members[i] = i;
-  std::sort(members.begin(), members.end(), [&](unsigned a, unsigned b) {
+  std::ranges::sort(members, [&](unsigned a, unsigned b) {
     return H5Tget_member_offset(compound, a) < H5Tget_member_offset(compound, b);
   });
   return members;
@@ -144,13 +144,14 @@ bool is_sound(const ElementLayout& layout) {
   const auto fits = [](std::size_t at, std::size_t size, std::size_t all) {
     return size <= all && at <= all - size;
   };
-  return std::all_of(layout.parts.begin(), layout.parts.end(),
-                     [&](const ElementLayout& part) {
-                       return is_sound(part) &&
-                              (layout.kind != ElementLayout::Kind::kCompound ||
-                               (fits(part.stored_at, part.stored_bytes, layout.stored_bytes) &&
-                                fits(part.memory_at, part.memory_bytes, layout.memory_bytes)));
-                     }) &&
+  return std::ranges::all_of(
+             layout.parts,
+             [&](const ElementLayout& part) {
+               return is_sound(part) &&
+                      (layout.kind != ElementLayout::Kind::kCompound ||
+                       (fits(part.stored_at, part.stored_bytes, layout.stored_bytes) &&
+                        fits(part.memory_at, part.memory_bytes, layout.memory_bytes)));
+             }) &&
          (layout.kind != ElementLayout::Kind::kArray ||
           (layout.memory_bytes / layout.parts[0].memory_bytes == layout.count &&
            layout.stored_bytes / layout.parts[0].stored_bytes == layout.count));

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <set>
 #include <string_view>
-#include <vector>
 
 #include "assay/base/printable.h"
 #include "assay/base/temporary_file.h"
@@ -37,9 +36,8 @@ bool is_member(const std::string& operand) { return operand.find('/') != std::st
 bool is_schema_attribute(std::string_view name) {
   constexpr std::string_view kOwn[] = {"dtype", "fault"};
   const auto known = known_attributes();
-  return std::find(std::begin(kOwn), std::end(kOwn), name) != std::end(kOwn) ||
-         std::any_of(known.begin(), known.end(),
-                     [&](const KnownAttribute& row) { return row.name == name; });
+  return std::ranges::find(kOwn, name) != std::end(kOwn) ||
+         std::ranges::any_of(known, [&](const KnownAttribute& row) { return row.name == name; });
 }
 
 }  // namespace
@@ -80,7 +78,7 @@ struct DatasetWriter::Impl {
 
   void check_disk() const {
     if (disk_error != 0) {
-      throw FileError(path, "", formatted("cannot be written: {}", std::strerror(disk_error)));
+      throw FileError(path, "", "cannot be written: {}", std::strerror(disk_error));
     }
   }
 
@@ -236,7 +234,7 @@ struct DatasetWriter::Impl {
   // Returns true if everything in a group of the source is left out here.
   bool nothing_is_left_of(h5::CopySource& source, const std::string& group) const {
     const std::vector<std::string> links = source.links_in(group);
-    return !links.empty() && std::all_of(links.begin(), links.end(), [&](const std::string& link) {
+    return !links.empty() && std::ranges::all_of(links, [&](const std::string& link) {
       return left_out.count(group + "/" + link) != 0;
     });
   }
@@ -386,7 +384,7 @@ struct DatasetWriter::Impl {
     for (const std::string& part : split(name, '/')) {
       if (!exists(parent += "/" + part)) break;
       if (H5Aexists_by_name(file.get(), parent.c_str(), "op", H5P_DEFAULT) > 0) {
-        throw FileError(path, at, formatted("lies inside the case {}; cases do not nest", parent));
+        throw FileError(path, at, "lies inside the case {}; cases do not nest", parent);
       }
     }
   }
@@ -401,9 +399,8 @@ struct DatasetWriter::Impl {
   void check_tensor_name(const std::string& object, const std::string& name,
                          const char* what = "an operand or producer") const {
     if (!is_case_name(name) || name.find('/') != std::string::npos) {
-      throw FileError(
-          path, object,
-          formatted("'{}' is no name of {}: letters, digits, '_', '.' and '='", name, what));
+      throw FileError(path, object, "'{}' is no name of {}: letters, digits, '_', '.' and '='",
+                      name, what);
     }
   }
 
@@ -414,7 +411,7 @@ struct DatasetWriter::Impl {
     std::set<std::string> names = c.absent_inputs;
     for (const auto& [name, tensor] : c.inputs) {
       if (!names.insert(name).second) {
-        throw FileError(path, at, formatted("its input '{}' is there and absent", name));
+        throw FileError(path, at, "its input '{}' is there and absent", name);
       }
     }
     std::map<std::string, std::size_t> lists;
@@ -426,14 +423,13 @@ struct DatasetWriter::Impl {
     for (const auto& [list, count] : lists) {
       for (std::size_t i = 0; i < count; ++i) {
         if (names.count(formatted("{}/{}", list, i)) != 0) continue;
-        throw FileError(
-            path, at,
-            formatted("the {} inputs of the list '{}' must be {}/0 to {}/{}; there is no "
-                      "{}/{}",
-                      count, list, list, list, count - 1, list, i));
+        throw FileError(path, at,
+                        "the {} inputs of the list '{}' must be {}/0 to {}/{}; there is no "
+                        "{}/{}",
+                        count, list, list, list, count - 1, list, i);
       }
       if (names.count(list) == 0) continue;
-      throw FileError(path, at, formatted("its input '{}' is a tensor and a list", list));
+      throw FileError(path, at, "its input '{}' is a tensor and a list", list);
     }
   }
 
@@ -531,13 +527,14 @@ void DatasetWriter::put_recorded(const std::string& name, const std::string& pro
   if (!recorded.machine.empty()) attributes.emplace("machine", recorded.machine);
   const Tensor& tensor = recorded.tensor;
   if (!tensor.empty()) put_output(name, producer, tensor.view(), attributes, output);
-  if (recorded.epilogue.empty()) return;
+  if (recorded.epilogue.empty() && (recorded.machine.empty() || !tensor.empty())) return;
   const std::string why = tensor.empty()
                               ? "the case has no such output"
                               : why_no_epilogue(recorded.epilogue, tensor.format(), tensor.shape());
   if (!why.empty()) {
     const std::string at = case_path(name), of = path_of(name, "outputs/" + producer, output);
-    throw FileError(impl_->path, at, formatted("beside {}: {}", of.substr(at.size() + 1), why));
+    const char* what = recorded.epilogue.empty() ? "the machine of" : "beside";
+    throw FileError(impl_->path, at, "{} {}: {}", what, of.substr(at.size() + 1), why);
   }
   put_epilogue(name, producer, recorded.epilogue, output);
 }
@@ -546,10 +543,10 @@ void DatasetWriter::copy(const DatasetFile& from, const std::string& name) {
   impl_->check_new_case(name);
   std::unique_ptr<h5::CopySource> source = from.copy_source(name);
   const StoredCase info = from.info(name);
-  const bool has_list = std::any_of(info.inputs.begin(), info.inputs.end(),
-                                    [](const auto& input) { return is_member(input.first); });
+  const bool has_list =
+      std::ranges::any_of(info.inputs, [](const auto& input) { return is_member(input.first); });
   impl_->needs_schema_2 |= info.names_outputs() || !info.absent_inputs.empty() || has_list;
-  const bool has_any = std::any_of(info.outputs.begin(), info.outputs.end(), [](const auto& named) {
+  const bool has_any = std::ranges::any_of(info.outputs, [](const auto& named) {
     return named.second.golden || !named.second.recorded.empty();
   });
   if (info.names_outputs() || has_any) impl_->several[name] = info.names_outputs();
@@ -608,7 +605,7 @@ void DatasetWriter::commit() {
   h5::quiet_hdf5();
   const auto fail = [&](int error) {
     impl_->check_disk();
-    throw FileError(impl_->path, "", formatted("cannot be written: {}", std::strerror(error)));
+    throw FileError(impl_->path, "", "cannot be written: {}", std::strerror(error));
   };
   if (!impl_->file.valid()) throw FileError(impl_->path, "", "has been committed already");
   impl_->complete_copies();
