@@ -52,7 +52,7 @@ std::vector<std::string> target_words(const AuditCommandOptions& o) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (std::find(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(i), words[i]) !=
         words.begin() + static_cast<std::ptrdiff_t>(i)) {
-      refuse("the target '{}' is given twice", words[i]);
+      refuse("--target {} is given twice", words[i]);
     }
   }
   return words;
@@ -97,7 +97,7 @@ Targets make_targets(const AuditCommandOptions& o, const ScratchFolder& scratch)
     add(std::make_unique<audit::StandardTarget>(word, own, word == kGate), nullptr, word);
   }
   if (targets.all.empty()) {
-    refuse("there is nothing to audit: give a command behind --, or --target NAME");
+    refuse("there is nothing to audit; give a command after --, or --target NAME");
   }
   return targets;
 }
@@ -139,7 +139,7 @@ std::string repeat_line(const AuditCommandOptions& o, const Context& context,
   return line;
 }
 
-// Writes the wrong outputs that were accepted, each to a folder of its own.
+// Writes the wrong outputs that were let through, each to a folder of its own.
 class SavedOutputs {
  public:
   explicit SavedOutputs(std::string folder) : folder_(std::move(folder)) {
@@ -147,7 +147,7 @@ class SavedOutputs {
     std::error_code error;
     if (fs::exists(folder_, error) &&
         !(fs::is_directory(folder_, error) && fs::is_empty(folder_, error))) {
-      throw FileError(folder_, "", "is there already, and not empty");
+      throw FileError(folder_, "", "already exists and is not empty; name a new folder");
     }
     fs::create_directories(folder_);
   }
@@ -167,12 +167,13 @@ class SavedOutputs {
   }
   std::string note() const {
     if (folder_.empty() || count_ == 0) return "";
-    return formatted("{} outputs that were let through are saved below {}{}",
-                     grouped(static_cast<std::int64_t>(std::min(count_, kMostSaved))), folder_,
-                     count_ > kMostSaved
-                         ? formatted("; {} more are not",
-                                     grouped(static_cast<std::int64_t>(count_ - kMostSaved)))
-                         : "");
+    const std::size_t saved = std::min(count_, kMostSaved);
+    return formatted("{} that {} let through {} saved in {}{}",
+                     counted(static_cast<std::int64_t>(saved), "wrong output"),
+                     saved == 1 ? "was" : "were", saved == 1 ? "is" : "are", folder_,
+                     count_ > saved ? formatted("; {} more are not saved",
+                                                grouped(static_cast<std::int64_t>(count_ - saved)))
+                                    : "");
   }
 
  private:
@@ -189,13 +190,24 @@ int code_of(const audit::AuditResult& result, const std::optional<double>& min) 
     }
     unasked = unasked || t.audited == 0;
     if (!min || !t.score || t.score->share >= *min) continue;
-    print_error(formatted("error: {} has the score {:.4f}, and --min asks for {}", t.name,
+    print_error(formatted("error: the score of {} is {:.4f}, but --min asks for {}", t.name,
                           t.score->share, *min));
     refuses = true;
   }
   if (refuses) return 1;
   if (passes_all) return 4;
   return unasked ? 3 : 0;
+}
+
+std::string summary_of(const audit::AuditResult& result) {
+  const auto lenient =
+      std::count_if(result.targets.begin(), result.targets.end(), [](const audit::TargetResult& t) {
+        return std::any_of(t.corruptions.begin(), t.corruptions.end(),
+                           [](const audit::Caught& c) { return c.escaped > 0; });
+      });
+  return formatted("{} of {} let wrong outputs through, in {} verdicts", lenient,
+                   counted(static_cast<std::int64_t>(result.targets.size()), "target"),
+                   grouped(result.trials));
 }
 
 int run_audit_command(AuditCommandOptions o, const Context& context) {
@@ -205,7 +217,7 @@ int run_audit_command(AuditCommandOptions o, const Context& context) {
                                   : "give GOLDEN or --pairs, not both");
   }
   if (o.command.empty() && o.program.batch) {
-    refuse("--batch is about a command behind --, and there is none");
+    refuse("--batch needs a command after --");
   }
   constexpr double kMib = 1 << 20;
   o.program.limits = {o.seconds, static_cast<std::int64_t>(kMib) * o.memory_mib,
@@ -214,11 +226,9 @@ int run_audit_command(AuditCommandOptions o, const Context& context) {
   const ScratchFolder scratch;
   const Targets targets = make_targets(o, scratch);
   AuditSubjects found = read_subjects(o.files, o.rounded);
-  if (!context.quiet) {
-    for (const std::string& note : found.notes) print_error("note: " + note);
-  }
+  for (const std::string& note : found.notes) print_note(context, note);
   SavedOutputs saved(o.save);
-  StatusLine line(context.quiet, 0);
+  StatusLine line(context.quiet > 0, 0);
   o.audit.progress = [&line](std::int64_t done, std::int64_t total) {
     if (!line.is_due()) return;
     line.show(formatted("{} of {} outputs tried, {}", grouped(done), grouped(total),
@@ -237,9 +247,11 @@ int run_audit_command(AuditCommandOptions o, const Context& context) {
       context.command_line, version()};
   if (o.json == "-") {
     print(wire::audit_json(result, head));
-  } else if (!context.quiet) {
-    print(report::audit_text(result, o.all ? -1 : 4));
-    if (const std::string note = saved.note(); !note.empty()) print(note + "\n");
+  } else {
+    const std::string note = saved.note();
+    print_result(context,
+                 report::audit_text(result, o.all ? -1 : 4) + (note.empty() ? "" : note + "\n"),
+                 summary_of(result));
   }
   if (!o.json.empty() && o.json != "-") write_file(o.json, wire::audit_json(result, head));
   if (!o.html.empty()) write_file(o.html, report::audit_html(result, head));
@@ -253,100 +265,110 @@ void add_audit(Context& context) {
   AuditCommandOptions& o = *options;
   CLI::App* command = subcommand(
       context, "audit",
-      "find out what a check lets through: a command behind --, standards, checks of Python",
+      "Find the wrong outputs that a command, a standard or a Python check lets through.",
       "assay audit datasets/samples/operators.h5 --case 'softmax/*' --golden-as output -- "
       "python3 compare.py {output} {golden}");
   FileOptions& files = context.files;
   files
-      .input(command->add_option("GOLDEN", o.files.golden,
-                                 "golden files, folders of them, globs in quotes; then `-- COMMAND "
-                                 "...`, in which {output} and {golden} stand for files"),
-             source_reads)
+      .input(
+          command->add_option("GOLDEN", o.files.golden,
+                              "Golden files, folders of them, or globs in quotes. The command to "
+                              "audit follows as `-- COMMAND ...`, in which {output} and {golden} "
+                              "stand for files."),
+          source_reads)
       ->type_name("FILE");
   files
-      .input(command
-                 ->add_option("--outputs", o.files.outputs,
-                              "file that holds right outputs (default: those in GOLDEN, else the "
-                              "golden results rounded)")
-                 ->allow_extra_args(false),
-             source_reads)
+      .input(
+          command
+              ->add_option("--outputs", o.files.outputs,
+                           "File with right outputs. By default, the recorded outputs in GOLDEN "
+                           "are right. Without recorded outputs, the rounded golden results are.")
+              ->allow_extra_args(false),
+          source_reads)
       ->type_name("FILE");
   command->add_option("--recorded", o.files.recorded,
-                      "the recorded outputs of this producer are the right ones");
+                      "Use the recorded outputs of this producer as right outputs.");
   command->add_option("--machine", o.files.machine,
-                      "what this machine computes is right, emulated now");
+                      "Emulate this machine and use its outputs as right outputs.");
   command->add_flag("--rounded", o.rounded,
-                    "the golden results rounded to the output's dtype are right, whatever is "
-                    "recorded");
+                    "Use the golden results, rounded to the output's dtype, as right outputs.");
   o.files.filter.add(command);
   o.files.source.add(context, command);
   command
       ->add_option("--target", o.targets,
-                   "ask this as well: a standard (`assay list standards`), gate (what `assay gate` "
-                   "chooses), standards (all of them), numpy.testing.assert_allclose, "
-                   "torch.testing.assert_close, also with settings: NAME(rtol=1e-3,atol=0)")
+                   "Also audit this check: a standard (see `assay list standards`), standards (all "
+                   "of them), gate (the bounds that `assay gate` chooses), "
+                   "numpy.testing.assert_allclose or torch.testing.assert_close. The last two take "
+                   "settings: NAME(rtol=1e-3,atol=0). Can be repeated.")
       ->allow_extra_args(false);
   files.input(command->add_option("--standards", o.standards,
-                                  "JSON file of further standards (docs/judging.md)"));
+                                  "JSON file with more standards (docs/judging.md)."));
   command->add_option("--reference-implementation", o.reference_implementation,
-                      "producer that dual-benchmark standards compare with");
-  command->add_option("--python", o.python, "interpreter of the checks of Python")
+                      "Producer that standards with a reference implementation compare with.");
+  command->add_option("--python", o.python, "Interpreter that runs the Python checks.")
       ->capture_default_str();
-  command->add_flag("--batch", o.program.batch,
-                    "start COMMAND once: it reads a pair of paths a line, with a tab between, and "
-                    "answers pass or fail a line");
-  command->add_option("--as", o.program.kind.name, "what the files for COMMAND are")
+  command->add_flag(
+      "--batch", o.program.batch,
+      "Start COMMAND only once. It reads lines with the two paths separated by a tab, "
+      "and answers each with a line: pass or fail.");
+  command->add_option("--as", o.program.kind.name, "Kind of the files that COMMAND reads.")
       ->capture_default_str()
       ->check(one_of("kind of file", file_kinds()));
-  command->add_option("--golden-as", o.program.kind.golden_as,
-                      "dtype of golden results in those files (default: their own); output: the "
-                      "output's");
+  command->add_option(
+      "--golden-as", o.program.kind.golden_as,
+      "Dtype of the golden results in these files (default: their own). `output` is "
+      "the dtype of the output.");
   command->add_option("--pass-regex", o.program.pass_regex,
-                      "COMMAND passes where it prints a match (POSIX extended), whatever its exit "
-                      "status");
+                      "COMMAND passes if its output matches this regular expression (POSIX "
+                      "extended), whatever its exit status is.");
   command->add_option("--fail-regex", o.program.fail_regex,
-                      "COMMAND does not pass where it prints a match");
-  command->add_option("--time-limit", o.seconds, "seconds that one verdict may take")
+                      "COMMAND does not pass if its output matches this regular expression.");
+  command->add_option("--time-limit", o.seconds, "Time limit of one verdict, in seconds.")
       ->capture_default_str()
       ->check(in_range(0.01, 1e6));
-  command->add_option("--memory-limit", o.memory_mib, "MiB of address space of each process")
+  command
+      ->add_option("--memory-limit", o.memory_mib,
+                   "Limit of the address space of each process, in MiB.")
       ->capture_default_str()
       ->check(in_range(1, 1 << 30));
   command
       ->add_option("--output-limit", o.output_mib,
-                   "MiB that COMMAND may print, and of each file that it may write")
+                   "Limit of the text that COMMAND prints and of each file that it writes, in MiB.")
       ->capture_default_str()
       ->check(in_range(1, 1 << 30));
   command
       ->add_option("--corruption", o.audit.only,
-                   "only corruptions whose name matches this glob; several: one of them")
+                   "Only try corruptions whose name matches this glob. Can be repeated.")
       ->allow_extra_args(false);
-  command->add_option("--draws", o.audit.draws, "how often what is drawn is drawn")
+  command->add_option("--draws", o.audit.draws, "Number of draws of each random corruption.")
       ->capture_default_str()
       ->check(in_range(1, 1 << 20));
-  command->add_option("--seed", o.audit.seed, "number of the first draw")->capture_default_str();
+  command->add_option("--seed", o.audit.seed, "Number of the first draw.")->capture_default_str();
   command
-      ->add_option("--yardstick", o.audit.yardstick,
-                   "an output that passes is let through where it is more wrong than this "
-                   "standard allows")
+      ->add_option(
+          "--yardstick", o.audit.yardstick,
+          "Count a passed output as let through if its errors are larger than this standard "
+          "allows.")
       ->capture_default_str();
   command->add_flag("--no-searches", o.no_searches,
-                    "leave out the smallest error, the blind elements and the sizes");
+                    "Do not search for the smallest error that is caught, for blind elements and "
+                    "for sizes.");
   command
       ->add_option("--threads", o.audit.threads,
-                   "threads (default: all cores); no result depends on it")
+                   "Number of threads (default: all cores). The result does not depend on it.")
       ->check(in_range(1, 4096));
-  command->add_option("--min", o.min, "exit 1 where a target has a smaller score")
+  command->add_option("--min", o.min, "Exit with 1 if a target has a smaller score.")
       ->check(in_range(0.0, 1.0));
   files.output_or_standard_output(
-      command->add_option("--json", o.json, "write the result as JSON ('-': standard output)"));
-  files.output(
-      command->add_option("--html", o.html, "write the result as one self-contained page"));
-  command->add_option("--save", o.save,
-                      "write each output that was let through to a folder of its own in this one, "
-                      "new or empty");
+      command->add_option("--json", o.json, "Write the result as JSON. '-' is standard output."));
+  files.output(command->add_option("--html", o.html,
+                                   "Write the result as an HTML page without other files."));
+  command->add_option(
+      "--save", o.save,
+      "Write each wrong output that was let through to its own folder in this one, which "
+      "must be new or empty.");
   command->add_flag("--all", o.all,
-                    "list all corruptions that were let through, not four of a class");
+                    "List all corruptions that were let through, instead of four of each class.");
   on_run(context, command, [options, &context] { return run_audit_command(*options, context); });
 }
 

@@ -97,12 +97,12 @@ std::unique_ptr<ProgramTarget> adapter_target(const std::string& name, const std
     o.words = {python, "-B", program, std::string(row.name)};
     if (bracket != std::string::npos) {
       if (name.back() != ')') {
-        refuse("target '{}': the bracket is not closed", name);
+        refuse("--target {}: the bracket is not closed", name);
       }
       for (const std::string& setting :
            split(std::string_view(name).substr(bracket + 1, name.size() - bracket - 2), ',')) {
         if (setting.find('=') == std::string::npos) {
-          refuse("target '{}': '{}' must be a setting, as in rtol=1e-3", name, setting);
+          refuse("--target {}: '{}' is not a setting such as rtol=1e-3", name, setting);
         }
         o.words.push_back(setting);
       }

@@ -121,7 +121,7 @@ class ProgramTarget::Borrowed {
 };
 
 ProgramTarget::ProgramTarget(ProgramOptions options) : o_(std::move(options)) {
-  if (o_.words.empty()) refuse("no command was given behind --");
+  if (o_.words.empty()) refuse("no command was given after --");
   if (o_.name.empty()) o_.name = joined(o_.words, " ");
   o_.kind.check();
   bool output = false;
@@ -140,25 +140,23 @@ ProgramTarget::ProgramTarget(ProgramOptions options) : o_(std::move(options)) {
     if (fs::is_regular_file(word, error)) word = fs::absolute(word).lexically_normal().string();
   }
   if (siblings_ && plain_) {
-    refuse("the command has {output} or {golden} both with a name and without one");
+    refuse("the command has {output} or {golden} with a name and also without one; use one form");
   }
   if (o_.batch) {
     if (output || siblings_ || junit_ || !inputs_.empty()) {
       refuse(
-          "with --batch the command reads the paths from its standard input: leave {output}, "
-          "{golden}, {input} and {junit} out");
+          "with --batch the command reads the paths from its standard input; leave out {output}, "
+          "{golden}, {input} and {junit}");
     }
     if (!o_.pass_regex.empty() || !o_.fail_regex.empty()) {
       refuse(
-          "with --batch the command answers pass or fail: leave --pass-regex and --fail-regex out");
+          "with --batch the command answers pass or fail; leave out --pass-regex and --fail-regex");
     }
   } else if (!output) {
-    refuse(
-        "the command does not say where the output goes: {output} is "
-        "required, or --batch");
+    refuse("the command has no place for the output; write {output} in it, or give --batch");
   }
   if (junit_ && !(o_.pass_regex.empty() && o_.fail_regex.empty())) {
-    refuse("the verdict is that of {junit}: leave --pass-regex and --fail-regex out");
+    refuse("the verdict comes from {junit}; leave out --pass-regex and --fail-regex");
   }
   if (!o_.pass_regex.empty()) passes_ = std::make_unique<Regex>(o_.pass_regex, "--pass-regex");
   if (!o_.fail_regex.empty()) fails_ = std::make_unique<Regex>(o_.fail_regex, "--fail-regex");
@@ -179,7 +177,7 @@ std::string ProgramTarget::why_not(const audit::Subject& subject) {
   const std::string dtype(subject.clean.format().name);
   if (!o_.dtypes.empty() &&
       std::find(o_.dtypes.begin(), o_.dtypes.end(), dtype) == o_.dtypes.end()) {
-    return formatted("it does not know {}", dtype);
+    return formatted("it does not read {}", dtype);
   }
   for (const std::string& input : inputs_) {
     if (subject.test_case.inputs.count(input) == 0) {
@@ -266,13 +264,13 @@ audit::Answer ProgramTarget::run(const audit::Trial& trial, Worker& worker) cons
     const bool there = fs::is_regular_file(junit, error);
     answer.passed = there && junit_passes(read_file(junit));
     answer.because =
-        there ? "what its JUnit file says" : formatted("it wrote no JUnit file; {}", how);
+        there ? "the verdict of its JUnit file" : formatted("it wrote no JUnit file; {}", how);
   } else if (fails_ && fails_->matches(ended.said)) {
-    answer.because = formatted("it printed what --fail-regex matches; {}", how);
+    answer.because = formatted("its output matches --fail-regex; {}", how);
   } else if (passes_) {
     answer.passed = passes_->matches(ended.said);
-    answer.because = formatted("it printed {}what --pass-regex matches; {}",
-                               answer.passed ? "" : "nothing of ", how);
+    answer.because = formatted("its output {} --pass-regex; {}",
+                               answer.passed ? "matches" : "does not match", how);
   } else {
     answer.passed = ended.code == 0;
     answer.because = how;

@@ -67,7 +67,7 @@ audit::Subject subject_of(Case c, const RightOutputs& from,
   audit::Subject subject;
   if (from.machine != nullptr) {
     if (output != computed) {
-      refuse("no machine of assay computes this output");
+      refuse("no emulated machine computes this output");
     }
     subject.clean = emulate(c, *from.machine);
     subject.producer = from.machine->name;
@@ -88,8 +88,8 @@ audit::Subject subject_of(Case c, const RightOutputs& from,
   }
   c.take_output_dtype(output, subject.clean.format());
   if (subject.clean.shape() != c.output().golden->shape()) {
-    refuse("the output is {}, the golden result {}", shape_text(subject.clean.shape()),
-           shape_text(c.output().golden->shape()));
+    refuse("the output has the shape {}, and the golden result {}",
+           shape_text(subject.clean.shape()), shape_text(c.output().golden->shape()));
   }
   if (subject.clean.size() == 0) refuse("the output has no element");
   subject.test_case = std::move(c);
@@ -173,7 +173,7 @@ AuditSubjects read_subjects(const GateFileOptions& o, bool rounded) {
     const RightOutputs from = choose(o, *source.cases, recorded, names, rounded);
     for (const std::string& name : names) {
       if (!seen.insert(name).second) {
-        throw FileError(source.cases->path(), name, "is a case of another GOLDEN, too");
+        throw FileError(source.cases->path(), name, "is also a case of another GOLDEN");
       }
       if (recorded != nullptr && recorded->has_case(name)) {
         check_same_source(source.cases->path(), source.cases->attributes_of(name), recorded->path(),

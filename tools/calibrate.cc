@@ -38,7 +38,7 @@ int run(const CalibrateOptions& o, const Context& context) {
     known = true;
   }
   if (!known) {
-    refuse("--inputs {}: it may be normal, folded or shifted", o.inputs);
+    refuse("--inputs {}: normal, folded or shifted is needed", o.inputs);
   }
   plan.trials = o.trials;
   plan.seed = o.seed;
@@ -49,26 +49,26 @@ int run(const CalibrateOptions& o, const Context& context) {
         formatted("error: none of {} rows has a finite checksum; try a smaller shape", c.skipped));
     return 3;
   }
-  if (context.quiet) return 0;
   const double u = unit_roundoff(*plan.dtype);
-  print(formatted("{} {}, {} x {} x {}, inputs {}: {} rows of {} products, seed {}\n",
-                  plan.machine->name, plan.dtype->name, plan.m, plan.k, plan.n, o.inputs,
-                  grouped(c.rows), grouped(plan.trials), plan.seed));
-  print(formatted("  largest |(A B) 1 - A (B 1)| / |A (B 1)|  {}  ({} u)\n",
-                  short_number(c.e_max, 6), short_number(c.e_max / u, 4)));
-  print(formatted("  mean {}, deviation {}\n", short_number(c.mean, 4),
-                  short_number(c.deviation, 4)));
+  std::string text = formatted("{} {}, {} x {} x {}, inputs {}: {} rows of {} products, seed {}\n",
+                               plan.machine->name, plan.dtype->name, plan.m, plan.k, plan.n,
+                               o.inputs, grouped(c.rows), grouped(plan.trials), plan.seed);
+  text += formatted("  largest |(A B) 1 - A (B 1)| / |A (B 1)|  {}  ({} u)\n",
+                    short_number(c.e_max, 6), short_number(c.e_max / u, 4));
+  text +=
+      formatted("  mean {}, deviation {}\n", short_number(c.mean, 4), short_number(c.deviation, 4));
   if (plan.dtype->precision >= 24) {
-    print(formatted("  expected largest of 100 000 products: {}  ({} u)\n",
-                    short_number(c.predicted, 6), short_number(c.predicted / u, 4)));
+    text += formatted("  expected largest of 100 000 products: {}  ({} u)\n",
+                      short_number(c.predicted, 6), short_number(c.predicted / u, 4));
   }
   if (c.skipped > 0) {
-    print(
-        formatted("  {} rows skipped: their checksum is 0, NaN or infinite\n", grouped(c.skipped)));
+    text += formatted("  {} skipped, because the checksum is 0, NaN or infinite\n",
+                      counted(c.skipped, "row"));
   }
-  print(formatted(
+  const std::string use = formatted(
       "Use it: assay gate FILE --abft v_abft,e_max={}\n",
-      short_number(plan.dtype->precision >= 24 ? std::max(c.predicted, c.e_max) : c.e_max, 7)));
+      short_number(plan.dtype->precision >= 24 ? std::max(c.predicted, c.e_max) : c.e_max, 7));
+  print_result(context, text + use, use);
   return 0;
 }
 
@@ -77,23 +77,32 @@ int run(const CalibrateOptions& o, const Context& context) {
 void add_calibrate(Context& context) {
   auto options = std::make_shared<CalibrateOptions>();
   CLI::App* command =
-      subcommand(context, "calibrate", "measure V-ABFT's e_max on an emulated machine",
+      subcommand(context, "calibrate", "Measure e_max of V-ABFT on an emulated machine.",
                  "assay calibrate --machine ascend910b --dtype bfloat16 --shape 128,1024,256");
   command
-      ->add_option("--machine", options->machine,
-                   "`assay list machines`; with parameters: ascend910b,chunk=8")
+      ->add_option(
+          "--machine", options->machine,
+          "The machine (see `assay list machines`), also with parameters: ascend910b,chunk=8.")
       ->required();
-  command->add_option("--dtype", options->dtype, "of operands, product and checksums")->required();
-  command->add_option("--shape", options->shape, "M,K,N")->capture_default_str();
+  command
+      ->add_option("--dtype", options->dtype,
+                   "Dtype of the operands, the product and the checksums.")
+      ->required();
+  command->add_option("--shape", options->shape, "Sizes of the product: M,K,N.")
+      ->capture_default_str();
   command
       ->add_option("--inputs", options->inputs,
-                   "normal: N(1,1); folded: |N(0,1)+1|; shifted: |N(0,1)|+0.5")
+                   "Distribution of the operands. normal: N(1,1). folded: |N(0,1)+1|. shifted: "
+                   "|N(0,1)|+0.5.")
       ->capture_default_str();
-  command->add_option("--trials", options->trials, "products of M rows each")
+  command->add_option("--trials", options->trials, "Number of products, each with M rows.")
       ->check(in_range(std::int64_t{1}, std::int64_t{1} << 40))
       ->capture_default_str();
-  command->add_option("--seed", options->seed, "of the random numbers")->capture_default_str();
-  command->add_option("--threads", options->threads, "0: all; the result is the same")
+  command->add_option("--seed", options->seed, "Seed of the random numbers.")
+      ->capture_default_str();
+  command
+      ->add_option("--threads", options->threads,
+                   "Number of threads. 0 means all cores. The result does not depend on it.")
       ->check(in_range(0, kMostThreads));
   on_run(context, command, [options, &context] { return run(*options, context); });
 }

@@ -26,7 +26,7 @@ struct Listener {
 };
 
 // Runs a subcommand: the words "gate", "golden.h5", "--recorded", "npu" run `assay gate golden.h5
-// --recorded npu`, with --quiet. Returns the exit code. Throws Refusal if the usage
+// --recorded npu`, with -qq. Returns the exit code. Throws Refusal if the usage
 // is wrong, FileError if a file cannot be read, NoCaseError if there are no cases, and any other
 // exception that stops the subcommand.
 int call(const std::vector<std::string>& words, const Listener& listener);

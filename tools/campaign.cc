@@ -46,7 +46,8 @@ Shard shard_of(const std::string& text) {
     if (const auto id = number("GTEST_SHARD_INDEX")) shard = {*id + 1, *total};
   }
   if (shard.index < 1 || shard.index > shard.count) {
-    refuse("the environment asks for shard {} of {}", shard.index, shard.count);
+    refuse("the environment variables of Slurm or GoogleTest ask for shard {} of {}", shard.index,
+           shard.count);
   }
   return shard;
 }
@@ -55,7 +56,7 @@ Shard shard_of(const std::string& text) {
 class Progress {
  public:
   Progress(std::int64_t total, const Context& context)
-      : total_(total), context_(context), line_(context.quiet, 30) {}
+      : total_(total), context_(context), line_(context.quiet > 0, 30) {}
   void add(std::int64_t matrices, std::int64_t verdicts) {
     const std::lock_guard lock(mutex_);
     done_ += matrices;
@@ -68,10 +69,11 @@ class Progress {
                          grouped(total_), speed(), line_.time_left(done_, total_)));
   }
   void end() const {
-    if (context_.quiet) return;
+    if (context_.quiet > 0) return;
     line_.end();
-    print_error(formatted("{} matrices and {} verdicts in {}, {} million a second", grouped(done_),
-                          grouped(verdicts_), duration_text(line_.seconds()), speed()));
+    print_error(formatted("{} {} and {} in {}, {} million verdicts/s", grouped(done_),
+                          done_ == 1 ? "matrix" : "matrices", counted(verdicts_, "verdict"),
+                          duration_text(line_.seconds()), speed()));
   }
 
  private:
@@ -108,6 +110,16 @@ void write_results(const CampaignFlags& o, const Context& context, const campaig
 
 namespace {
 
+std::string summary_of(const campaign::Plan& plan, const std::vector<campaign::CellResult>& results,
+                       const std::string& out) {
+  std::int64_t matrices = 0;
+  for (const campaign::CellResult& cell : results) matrices += cell.matrices;
+  return formatted("{}: {}, {} {}{}", printable_name(plan.name),
+                   counted(static_cast<std::int64_t>(results.size()), "cell"), grouped(matrices),
+                   matrices == 1 ? "matrix" : "matrices",
+                   out.empty() ? "" : formatted("; the results are in {}", out));
+}
+
 // Removes the results of an earlier run from a folder that this campaign owns.
 void remove_results(const std::string& folder) {
   for (const char* name : kResults) remove_file((fs::path(folder) / name).string());
@@ -118,7 +130,7 @@ void remove_results(const std::string& folder) {
 int run_campaign(const CampaignFlags& o, const Context& context, const Shard& shard,
                  const BlockRunner& runner) {
   if (shard.count > 1 && o.out.empty()) {
-    refuse("a shard needs --out DIR, from which `assay merge` takes its part");
+    refuse("--shard needs --out DIR; `assay merge` reads the shard's results there");
   }
   if (o.resume && o.out.empty()) refuse("--resume needs --out DIR");
   const std::string text = read_file(o.plan);
@@ -172,13 +184,13 @@ int run_campaign(const CampaignFlags& o, const Context& context, const Shard& sh
       if (!has(block)) mine.push_back(block);
     }
     if (!mine.empty()) run(mine);
-    if (!context.quiet && shard.index > count) {
-      print(formatted("shard {}/{} of {} has no block: there are fewer blocks ({}) than shards\n",
-                      shard.index, shard.count, plan.name, count));
-    } else if (!context.quiet) {
-      print(formatted("shard {}/{} of {} is done: {}; `assay merge` puts the shards together\n",
-                      shard.index, shard.count, printable_name(plan.name), o.out));
-    }
+    print_summary(
+        context,
+        shard.index > count
+            ? formatted("shard {}/{} of {} has no block: there are fewer blocks ({}) than shards",
+                        shard.index, shard.count, plan.name, count)
+            : formatted("shard {}/{} of {} is done: {}; `assay merge` joins the shards",
+                        shard.index, shard.count, printable_name(plan.name), o.out));
     return 0;
   }
   for (std::vector<campaign::BlockAddress> next;
@@ -188,7 +200,7 @@ int run_campaign(const CampaignFlags& o, const Context& context, const Shard& sh
   const std::vector<campaign::CellResult> results = campaign::results_of(campaign, load);
   const std::string said = results_text(plan, results, published, o.full);
   write_results(o, context, plan, results, published, said);
-  if (!context.quiet) print(said);
+  print_result(context, said, summary_of(plan, results, o.out));
   return 0;
 }
 
@@ -210,7 +222,7 @@ int run_merge(const CampaignFlags& o, const Context& context) {
   const std::string text = results_text(plan, results, published, o.full);
   if (!o.out.empty()) fs::create_directories(o.out);
   write_results(o, context, plan, results, published, text);
-  if (!context.quiet) print(text);
+  print_result(context, text, summary_of(plan, results, o.out));
   return 0;
 }
 
@@ -226,11 +238,11 @@ const campaign::Cell& cell_named(const campaign::Plan& plan, const std::string& 
     if (cell.name == word) return cell;
   }
   const std::vector<std::string> names = names_of(plan.cells);
-  refuse("the plan has no cell '{}'{}; it has 1 to {}: {}", word, did_you_mean(word, names),
+  refuse("the plan has no cell '{}'{}; its cells 1 to {} are {}", word, did_you_mean(word, names),
          names.size(), joined(names));
 }
 
-int run_replay(const ReplayFlags& o) {
+int run_replay(const ReplayFlags& o, const Context& context) {
   const campaign::Plan plan = campaign::check_plan(wire::read_plan(o.plan, list_dataset));
   const campaign::Cell& cell = cell_named(plan, o.cell);
   std::size_t fault = cell.faults.size();
@@ -241,12 +253,12 @@ int run_replay(const ReplayFlags& o) {
     }
   }
   if (fault == cell.faults.size()) {
-    refuse("cell {} has no drawn fault{} to replay; a census takes every element and bit",
+    refuse("cell {} has no random fault{} to replay; a census tries every element and bit",
            cell.name, o.fault > 0 ? formatted(" {}", o.fault) : "");
   }
   const campaign::FaultPlan& f = cell.faults[fault];
   if (o.trial < 0 || o.trial >= f.trials) {
-    refuse("--trial {}: the plan has trials 0 to {} of '{}'", o.trial, f.trials - 1,
+    refuse("--trial {}: the plan has the trials 0 to {} of '{}'", o.trial, f.trials - 1,
            f.short_text());
   }
   const std::int64_t index = o.trial / f.per_matrix;
@@ -269,9 +281,10 @@ int run_replay(const ReplayFlags& o) {
     }
   }
   if (!trial.injectable) {
-    print(text + (trial.what.empty()
-                      ? std::string("not injectable: what it would break has that value already\n")
-                      : formatted("not injectable: {}\n", printable_sentence(trial.what))));
+    const std::string why =
+        trial.what.empty() ? std::string("not injectable: the element already has this value\n")
+                           : formatted("not injectable: {}\n", printable_sentence(trial.what));
+    print_result(context, text + why, why);
     return 0;
   }
   text += formatted("broke  {}\n", printable_sentence(trial.what));
@@ -288,21 +301,28 @@ int run_replay(const ReplayFlags& o) {
   if (trial.changes.size() > kShown) {
     text += formatted("  and {} more\n", trial.changes.size() - kShown);
   }
-  if (trial.masked) text += "masked: no value of the result changed\n";
+  const std::string masked = "masked: no value of the result changed\n";
+  if (trial.masked) text += masked;
+  std::int64_t detected = 0;
   for (std::size_t g = 0; g < gates.size() && !trial.masked; ++g) {
     const campaign::Detection& detection = trial.detections[g];
+    detected += !detection.not_checkable && detection.flagged ? 1 : 0;
     text += formatted("{}: {}", printable_name(cell.gates[g].text),
                       detection.not_checkable ? "not checkable"
                       : detection.flagged     ? "detected"
-                      : detection.dismissed   ? "missed (above the threshold, and let through)"
-                                              : "missed");
+                      : detection.dismissed   ? "undetected (above the threshold, but dismissed)"
+                                              : "undetected");
     if (cell.gates[g].threshold && !detection.not_checkable) {
       text += formatted(", D {}, T {}", short_number(detection.difference, 6),
                         short_number(detection.threshold, 6));
     }
     text += formatted(", D/T {}\n", short_number(detection.ratio, 6));
   }
-  print(text);
+  print_result(context, text,
+               trial.masked
+                   ? masked
+                   : formatted("detected by {} of {}", detected,
+                               counted(static_cast<std::int64_t>(gates.size()), "detector")));
   return 0;
 }
 
@@ -330,35 +350,39 @@ namespace {
 
 void add_output_options(Context& context, CLI::App* command, CampaignFlags& o) {
   context.files.output(
-      command->add_option("--json", o.json, "write the results as JSON (docs/campaigns.md)"));
-  context.files.output(command->add_option("--csv", o.csv, "write the results as CSV"));
+      command->add_option("--json", o.json, "Write the results as JSON (docs/campaigns.md)."));
+  context.files.output(command->add_option("--csv", o.csv, "Write the results as CSV."));
   context.files.input(command->add_option(
       "--published", o.published,
-      "CSV of published rates to print beside ours, in place of the plan's (docs/campaigns.md)"));
+      "CSV of published rates to print beside the measured ones, instead of those of the plan "
+      "(docs/campaigns.md)."));
   command
       ->add_option("--published-dtype", o.published_dtype,
-                   "dtype of the published rates (bf16, fp16, fp32) where their table has no "
-                   "such column")
+                   "Dtype of the published rates (bf16, fp16, fp32) if their table has no column "
+                   "for it.")
       ->needs("--published");
-  command->add_flag("--full", o.full, "print every bit, also those seen always or never");
+  command->add_flag("--full", o.full,
+                    "Print every bit, also those that were always or never detected.");
 }
 
 }  // namespace
 
 CLI::App* campaign_command(Context& context, const std::string& example, CampaignFlags& o) {
   CLI::App* command = subcommand(context, "campaign",
-                                 "inject faults by plan into results of operators: what each gate "
-                                 "detects, and how often "
-                                 "it alarms on clean results",
+                                 "Inject faults by a plan, and measure the rates of "
+                                 "detection and of false alarms.",
                                  example);
   context.files
-      .input(command->add_option("PLAN", o.plan, "plan file (docs/campaigns.md)"), files_of_plan)
-      ->required();
+      .input(command->add_option("PLAN", o.plan, "Plan file (docs/campaigns.md)."), files_of_plan)
+      ->required()
+      ->type_name("FILE");
   context.files.output_folder(
-      command->add_option("--out", o.out, "folder for results and checkpoints"), names_in_folder());
-  command->add_flag("--resume", o.resume, "go on where a stopped campaign ended");
+      command->add_option("--out", o.out, "Folder for results and checkpoints."),
+      names_in_folder());
+  command->add_flag("--resume", o.resume, "Continue a campaign that was stopped.");
   command->add_flag("--exact", o.exact,
-                    "sum every check again instead of verdicts in constant time");
+                    "Compute every checksum again for each fault, instead of updating it. This is "
+                    "slower, and the result is the same.");
   add_output_options(context, command, o);
   return command;
 }
@@ -367,10 +391,15 @@ void add_campaign(Context& context) {
   auto o = std::make_shared<CampaignFlags>();
   CLI::App* command =
       campaign_command(context, "assay campaign plans/quick.json --out results", *o);
-  command->add_option("--shard", o->shard,
-                      "i/n: every n-th block alone; `assay merge` joins them. Else from Slurm's "
-                      "SLURM_ARRAY_TASK_* or GTEST_TOTAL_SHARDS");
-  command->add_option("--threads", o->threads, "0: all; the result is the same")
+  command
+      ->add_option("--shard", o->shard,
+                   "Only compute every n-th block, beginning with block i. `assay merge` joins the "
+                   "shards. By default, SLURM_ARRAY_TASK_* or GTEST_TOTAL_SHARDS of the "
+                   "environment give the shard.")
+      ->type_name("i/n");
+  command
+      ->add_option("--threads", o->threads,
+                   "Number of threads. 0 means all cores. The result does not depend on it.")
       ->check(in_range(0, kMostThreads));
   on_run(context, command, [o, &context] {
     const BlockRunner here = {.run = [](const campaign::Campaign& campaign,
@@ -383,13 +412,14 @@ void add_campaign(Context& context) {
 
 void add_merge(Context& context) {
   auto o = std::make_shared<CampaignFlags>();
-  CLI::App* command = subcommand(context, "merge", "join the shards of a campaign",
+  CLI::App* command = subcommand(context, "merge", "Join the shards of a campaign.",
                                  "assay merge shard1 shard2 shard3 --out results");
   context.files
-      .input(context.files.input_folder(command->add_option("DIR", o->dirs, "the shards' folders")),
-             files_of_shard)
+      .input(
+          context.files.input_folder(command->add_option("DIR", o->dirs, "Folders of the shards.")),
+          files_of_shard)
       ->required();
-  context.files.output_folder(command->add_option("--out", o->out, "folder for the results"),
+  context.files.output_folder(command->add_option("--out", o->out, "Folder for the results."),
                               names_in_folder());
   add_output_options(context, command, *o);
   on_run(context, command, [o, &context] { return run_merge(*o, context); });
@@ -398,14 +428,16 @@ void add_merge(Context& context) {
 void add_replay(Context& context) {
   auto o = std::make_shared<ReplayFlags>();
   CLI::App* command =
-      subcommand(context, "replay", "make one drawn trial of a campaign again, and tell all of it",
+      subcommand(context, "replay", "Repeat one random trial of a campaign, and show all of it.",
                  "assay replay plans/sites.json --cell 1 --fault 2 --trial 17");
-  context.files.input(command->add_option("PLAN", o->plan, "plan file"), files_of_plan)->required();
-  command->add_option("--cell", o->cell, "its name, or its number from 1")->required();
-  command->add_option("--trial", o->trial, "its number from 0")->required();
-  command->add_option("--fault", o->fault, "of several in the cell: its number from 1")
+  context.files.input(command->add_option("PLAN", o->plan, "Plan file."), files_of_plan)
+      ->required()
+      ->type_name("FILE");
+  command->add_option("--cell", o->cell, "Name of the cell, or its number from 1.")->required();
+  command->add_option("--trial", o->trial, "Number of the trial, from 0.")->required();
+  command->add_option("--fault", o->fault, "Number of the fault from 1, if the cell has several.")
       ->check(in_range(std::int64_t{1}, std::int64_t{1} << 30));
-  on_run(context, command, [o] { return run_replay(*o); });
+  on_run(context, command, [o, &context] { return run_replay(*o, context); });
 }
 
 }  // namespace assay::tools

@@ -13,6 +13,7 @@
 #include "assay/simd/targets.h"
 #include "assay/wire/machine_file.h"
 #include "commit.h"
+#include "help.h"
 #include "sources.h"
 #include "tools.h"
 
@@ -36,6 +37,38 @@ int own_arguments(int argc, char** argv) {
   return argc;
 }
 
+struct Command {
+  const char* heading;  // in the help text
+  void (*add)(tools::Context& context);
+};
+// In the order of the help text. The last two are last, because they list the others.
+constexpr Command kCommands[] = {
+    {"Judge outputs", tools::add_gate},
+    {"Judge outputs", tools::add_compare},
+    {"Judge outputs", tools::add_regate},
+    {"Judge outputs", tools::add_join},
+    {"Judge outputs", tools::add_repro},
+    {"Make data", tools::add_generate},
+    {"Make data", tools::add_golden},
+    {"Make data", tools::add_emulate},
+    {"Make data", tools::add_probes},
+    {"Make data", tools::add_pack},
+    {"Make data", tools::add_unpack},
+    {"Break outputs, and measure what is detected", tools::add_inject},
+    {"Break outputs, and measure what is detected", tools::add_audit},
+    {"Break outputs, and measure what is detected", tools::add_campaign},
+    {"Break outputs, and measure what is detected", tools::add_merge},
+    {"Break outputs, and measure what is detected", tools::add_replay},
+    {"Understand arithmetic", tools::add_identify},
+    {"Understand arithmetic", tools::add_study},
+    {"Understand arithmetic", tools::add_calibrate},
+    {"Look at files and tables", tools::add_inspect},
+    {"Look at files and tables", tools::add_list},
+    {"Look at files and tables", tools::add_report},
+    {"Look at files and tables", tools::add_completion},
+    {"Look at files and tables", tools::add_man},
+};
+
 }  // namespace
 
 std::vector<std::string> tools::own_words(std::vector<std::string> arguments) {
@@ -56,37 +89,15 @@ std::vector<std::string> tools::own_words(std::vector<std::string> arguments) {
 
 void tools::add_commands(Context& context) {
   wire::use_machine_files();
-  add_gate(context);
-  add_emulate(context);
-  add_golden(context);
-  add_generate(context);
-  add_inject(context);
-  add_compare(context);
-  add_calibrate(context);
-  add_join(context);
-  add_regate(context);
-  add_study(context);
-  add_identify(context);
-  add_probes(context);
-  add_campaign(context);
-  add_merge(context);
-  add_replay(context);
-  add_report(context);
-  add_repro(context);
-  add_pack(context);
-  add_unpack(context);
-  add_audit(context);
-  add_inspect(context);
-  add_list(context);
-  add_completion(context);  // these two are last, because they list the others
-  add_man(context);
-  for (CLI::App* command : context.app.get_subcommands({})) {
-    // If -q is another option of the command, --quiet has no short form.
-    const bool short_form = command->get_option_no_throw("-q") == nullptr;
-    command->add_flag(short_form ? "--quiet,-q" : "--quiet", context.quiet,
-                      "print nothing but errors");
+  for (const Command& row : kCommands) {
+    row.add(context);
+    CLI::App* command = context.app.get_subcommands({}).back();
+    command->group(row.heading);
+    command->add_flag("-q,--quiet", context.quiet,
+                      "Print only a summary line. -qq prints only errors.");
     command->add_flag("--trust", context.trust,
-                      "read files without looking at them first in a process of its own");
+                      "Read files without first checking them in a separate process.");
+    add_headings(*command);
   }
 }
 
@@ -94,6 +105,7 @@ int tools::call(const std::vector<std::string>& words, const Listener& listener)
   const FloatEnvironment environment;
   CLI::App app{"assay"};
   app.name("assay");
+  begin_help(app);
   app.require_subcommand(1);
   Context context{app};
   context.listener = &listener;
@@ -101,7 +113,7 @@ int tools::call(const std::vector<std::string>& words, const Listener& listener)
   for (const std::string& word : words) context.command_line += " " + shell_word(word);
   add_commands(context);
   std::vector<std::string> arguments = own_words(words);
-  arguments.emplace_back("--quiet");
+  arguments.emplace_back("-qq");
   return parse_and_run(context, arguments);
 }
 
@@ -132,18 +144,22 @@ int run(int argc, char** argv) {
   const FloatEnvironment environment;
   // A team's program is called by its own name.
   const std::string name = std::filesystem::path(argv[0]).filename().string();
-  CLI::App app{name + ": how good is an operator's output against its golden reference?"};
+  CLI::App app{name + ": judge the numerical precision of operator outputs."};
   app.footer("`" + name +
-             " SUBCOMMAND --help` shows options and an example.\n"
-             "Exit codes: 0 pass, 1 failed, 2 usage or unreadable file, 3 not comparable,\n"
+             " SUBCOMMAND --help` shows the options of a subcommand and an example.\n"
+             "Exit codes: 0 pass, 1 fail, 2 wrong usage or unreadable file, 3 not comparable,\n"
              "            4 untrusted (the check could not have failed).");
-  app.set_version_flag("--version", [] {
-    const std::string commit = tools::commit();
-    return formatted("assay {} ({}HDF5 {}, SIMD target {})", tools::version(),
-                     commit.empty() ? "" : formatted("commit {}, ", commit), hdf5_version(),
-                     simd::target_name());
-  });
+  app.set_version_flag(
+      "--version",
+      [] {
+        const std::string commit = tools::commit();
+        return formatted("assay {} ({}HDF5 {}, SIMD target {})", tools::version(),
+                         commit.empty() ? "" : formatted("commit {}, ", commit), hdf5_version(),
+                         simd::target_name());
+      },
+      "Show the version.");
   app.name(name);
+  tools::begin_help(app);
   app.require_subcommand(1);
   tools::Context context{app};
   context.program = shell_word(argv[0]);

@@ -3,6 +3,7 @@
 #include <memory>
 #include <new>
 #include <set>
+#include <span>
 
 #include "assay/base/file.h"
 #include "assay/base/printable.h"
@@ -38,7 +39,7 @@ constexpr std::string_view kAdvice = "; give --rtol and --atol, or --standard";
 Shape parse_shape(const std::string& option, const std::string& text) {
   std::optional<Shape> shape = read_shape(text, ',');
   if (!shape) {
-    refuse("{} '{}' must be extents joined by commas, or scalar", option, text);
+    refuse("{} '{}': sizes joined by commas are needed, such as 64,512, or scalar", option, text);
   }
   return std::move(*shape);
 }
@@ -101,14 +102,14 @@ void infer_shape(std::unique_ptr<ArraySource>& side, const ArrayRequest& request
   const bool fits =
       !other.shape_is_inferred() && element_count(other.shape()) == element_count(side->shape());
   if (!fits) {
-    notes.push_back(formatted("{}: the shape {} follows from its size", request.path,
-                              shape_text(side->shape())));
+    notes.push_back(formatted("{}: the shape {} was inferred from the size of the file",
+                              request.path, shape_text(side->shape())));
     return;
   }
   ArrayRequest shaped = request;
   shaped.shape = other.shape();
   side = open(shaped);
-  notes.push_back(formatted("{}: the shape {} is that of {}", request.path,
+  notes.push_back(formatted("{}: the shape {} was taken from {}", request.path,
                             shape_text(side->shape()), other_request.path));
 }
 
@@ -144,14 +145,14 @@ void refuse_unused(const CompareOptions& o, const std::vector<Seen>& seen) {
     if (none([&](const Seen& s) {
           return s.actual.format == asked || s.expected.format == asked;
         })) {
-      refuse("--dtype {}: {} holds {}, {} {}; leave it out", o.dtype, o.actual.path,
+      refuse("--dtype {}: {} has the dtype {}, and {} has {}; leave it out", o.dtype, o.actual.path,
              actual.format->name, o.expected.path, expected.format->name);
     }
   }
   if (!o.shape.empty()) {
     const Shape asked = parse_shape("--shape", o.shape);
     if (none([&](const Seen& s) { return s.actual.shape == asked || s.expected.shape == asked; })) {
-      refuse("--shape {}: {} has the shape {}, {} {}; leave it out", o.shape, o.actual.path,
+      refuse("--shape {}: {} has the shape {}, and {} has {}; leave it out", o.shape, o.actual.path,
              shape_text(actual.shape), o.expected.path, shape_text(expected.shape));
     }
   }
@@ -162,8 +163,8 @@ void refuse_unused(const CompareOptions& o, const std::vector<Seen>& seen) {
     if (!side->dtype.empty()) {
       const Format* asked = &format_named(side->dtype);
       if (none([&](const Seen& s) { return (s.*which).format == asked; })) {
-        refuse("--dtype-{} {}: {} holds {}; leave it out", side->word, side->dtype, side->path,
-               first.format->name);
+        refuse("--dtype-{} {}: {} has the dtype {}; leave it out", side->word, side->dtype,
+               side->path, first.format->name);
       }
     }
     if (!side->shape.empty()) {
@@ -218,7 +219,7 @@ int compare_one(const CompareOptions& o, const GateRequest& request,
   const Outcome outcome = worst_outcome(verdicts);
   for (const Verdict& v : verdicts) {
     if (o.json == "-") break;
-    if (!context.quiet) {
+    if (context.quiet == 0) {
       // The text of a failure already has a tolerance of the command line.
       const bool judged = v.outcome == Outcome::kPass || v.outcome == Outcome::kFail;
       const bool named = judged && v.bound.standard != "custom";
@@ -226,11 +227,15 @@ int compare_one(const CompareOptions& o, const GateRequest& request,
       print(formatted("{}{}: {}\n", outcome_word(v.outcome), by,
                       v.outcome == Outcome::kPass ? explain(v) : explain(v, reproduce)));
       if (v.metrics && &v == &verdicts.back()) print("\n" + metrics_text(v));
+    } else if (v.outcome == outcome) {
+      print_summary(context, formatted("{}: {}", outcome_word(v.outcome), v.because));
+      break;
     }
   }
   const std::set<std::string> dtypes = {std::string(pair.actual->format().name)};
   for (const std::string& note : o.tolerance.unused_notes(dtypes)) {
-    if (!context.quiet && o.json != "-") print(formatted("\nnote: {}\n", printable_sentence(note)));
+    if (context.quiet == 0 && o.json != "-")
+      print(formatted("\nnote: {}\n", printable_sentence(note)));
   }
   for (const Verdict& v : verdicts) {
     if (o.json.empty() || v.outcome != outcome) continue;
@@ -256,7 +261,11 @@ std::vector<std::string> names_in(const SideOptions& side) {
 
 // Returns "a, b in x.npz", or an empty string if there are no names.
 std::string alone_text(const std::vector<std::string>& names, const std::string& file) {
-  return names.empty() ? "" : formatted("{} in {}", joined(names), file);
+  constexpr std::size_t kMost = 10;
+  if (names.empty()) return "";
+  const std::size_t shown = std::min(kMost, names.size()), more = names.size() - shown;
+  return formatted("{}{} in {}", joined(std::span(names).first(shown)),
+                   more > 0 ? formatted(" and {} more", more) : "", file);
 }
 
 // Compares arrays with the same name in both files, one row for each.
@@ -278,7 +287,7 @@ int compare_several(const CompareOptions& o, const std::vector<std::string>& act
     if (names.size() == distinct.size()) return;
     for (const std::string& name : distinct) {
       if (std::count(names.begin(), names.end(), name) == 1) continue;
-      throw FileError(file, name, "stands twice in the file: which is meant cannot be told");
+      throw FileError(file, name, "is twice in the file; rename one of the two");
     }
   };
   check_once(actual_names, in_actual, o.actual.path);
@@ -310,7 +319,7 @@ int compare_several(const CompareOptions& o, const std::vector<std::string>& act
   if (seen.empty()) {
     throw NoCaseError(
         o.actual.path, "",
-        "and {} have no array of the same name: {}; {}. Name two, as in {}:/{} {}:/{}",
+        "and {} have no array of the same name: {}; {}. Name two arrays: {}:/{} {}:/{}",
         o.expected.path, alone_text(actual_alone, "the one"),
         alone_text(expected_alone, "the other"), o.actual.path, actual_alone.front(),
         o.expected.path, expected_alone.front());
@@ -335,7 +344,7 @@ int compare_several(const CompareOptions& o, const std::vector<std::string>& act
     }
     if (!texts.empty()) {
       report.note = formatted(
-          "not compared, for the other file has no such array: {}; --strict makes them not "
+          "not compared, because the other file has no such array: {}; --strict makes them not "
           "comparable",
           joined(texts, "; "));
     }
@@ -343,8 +352,9 @@ int compare_several(const CompareOptions& o, const std::vector<std::string>& act
   o.tolerance.note_unused(report);
   if (o.json == "-")
     print(gate_json(report, JsonMetrics::kAll));
-  else if (!context.quiet)
-    print(gate_table(report, use_color()));
+  else
+    print_result(context, context.quiet > 0 ? "" : gate_table(report, use_color()),
+                 gate_line(report));
   if (!o.json.empty() && o.json != "-") write_file(o.json, gate_json(report, JsonMetrics::kAll));
   return exit_code(report_outcome(report));
 }
@@ -385,7 +395,7 @@ int run_compare(const CompareOptions& o, const Context& context) {
   const bool are_said = actual.empty() && expected.empty();
   if (are_known && !are_said && actual_name != expected_name) {
     notes.push_back(formatted(
-        "compared the array {} of {} with the array {} of {}: their names differ", actual_name,
+        "the names differ: the array {} of {} was compared with the array {} of {}", actual_name,
         array_file(o.actual.path), expected_name, array_file(o.expected.path)));
   }
   return compare_one(one, request, notes, context);
@@ -400,35 +410,37 @@ void add_compare(Context& context) {
   }
   auto options = std::make_shared<CompareOptions>();
   CLI::App* command =
-      subcommand(context, "compare", "compare arrays of two files, with all error metrics",
+      subcommand(context, "compare", "Compare the arrays of two files, with all error metrics.",
                  "assay compare out.h5:/cases/x/outputs/npu out.h5:/cases/x/golden "
                  "--rtol 1e-2 --atol 1e-5");
   context.files
       .input(command->add_option("ACTUAL", options->actual.path,
-                                 examples +
-                                     "or raw bytes; two archives without names are compared by the "
-                                     "names of their arrays"),
+                                 "File with an array: " + examples +
+                                     "or raw bytes. Arrays of two archives are paired by their "
+                                     "names."),
              source_reads)
       ->required();
   context.files
       .input(command->add_option("EXPECTED", options->expected.path,
-                                 "the same; may have more precision"),
+                                 "The reference in the same form. It may have more precision."),
              source_reads)
       ->required();
-  command->add_option("--dtype", options->dtype,
-                      "dtype of raw bytes, or what 8- and 16-bit patterns in a file are");
-  command->add_option("--shape", options->shape, "shape of raw bytes, as in 64,512, or scalar");
+  command->add_option(
+      "--dtype", options->dtype,
+      "Dtype of raw bytes, or of elements that a file stores as 8- or 16-bit integers.");
+  command->add_option("--shape", options->shape, "Shape of raw bytes, such as 64,512, or scalar.");
   for (SideOptions* side : {&options->actual, &options->expected}) {
     command->add_option(formatted("--dtype-{}", side->word), side->dtype,
-                        formatted("the same of the {} side alone", side->word));
+                        formatted("Like --dtype, only for the {} side.", side->word));
     command->add_option(formatted("--shape-{}", side->word), side->shape,
-                        formatted("the same of the {} side alone", side->word));
+                        formatted("Like --shape, only for the {} side.", side->word));
   }
-  command->add_flag("--strict", options->strict,
-                    "of two archives: arrays without a partner are not comparable (exit code 3)");
+  command->add_flag(
+      "--strict", options->strict,
+      "Treat arrays of an archive without a partner as not comparable (exit code 3).");
   options->tolerance.add(context, command);
   context.files.output_or_standard_output(command->add_option(
-      "--json", options->json, "write the result as JSON ('-': standard output)"));
+      "--json", options->json, "Write the result as JSON. '-' is standard output."));
   on_run(context, command, [options, &context] { return run_compare(*options, context); });
 }
 

@@ -163,7 +163,7 @@ std::string FileOptions::clear(const CLI::App& command,
       if (value != "-" || output.is_folder) continue;
       const std::string option = output.option->get_name();
       if (!output.takes_standard_output) {
-        refusal = formatted("{} writes no standard output; name a file, as in ./-", option);
+        refusal = formatted("{} cannot write to standard output; name a file, such as ./-", option);
       } else if (standard_output_is_closed()) {
         refusal = formatted("{} -: standard output is closed", option);
       }
@@ -205,8 +205,9 @@ std::string FileOptions::clear(const CLI::App& command,
         }
       }
       if (wire::is_place_of_machine(target.path)) {
-        refuse(formatted("{} lies where machines are found (ASSAY_MACHINES); {} must lie elsewhere",
-                         target.path, option));
+        refuse(
+            formatted("{} is in a folder of machine files (ASSAY_MACHINES); {} must lie elsewhere",
+                      target.path, option));
       }
     }
     for (const Target& other : all) {

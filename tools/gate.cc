@@ -24,8 +24,10 @@
 #include "assay/wire/baseline.h"
 #include "assay/wire/known_failures_file.h"
 #include "commit.h"
+#include "earlier_results.h"
 #include "gate_files.h"
 #include "gate_lacks.h"
+#include "gate_options.h"
 #include "memory_budget.h"
 #include "saved_failures.h"
 #include "shard.h"
@@ -44,19 +46,6 @@ constexpr std::uintmax_t kLargeCase = std::uintmax_t{32} << 20;
 // sizes.
 constexpr std::size_t kManyCases = 4096;
 constexpr std::uintmax_t kSmallCase = std::uintmax_t{256} << 10;
-
-struct GateOptions {
-  GateFileOptions files;
-  std::string json, junit, html, csv, save_failures, abft, sample, reference_implementation,
-      baseline;
-  std::string shard;
-  std::string known_failures;
-  int threads = 0;
-  bool mutate = false, strict = false, all = false, brief = false;
-  bool update_baseline = false, repeat = false, histograms = false;
-  std::optional<double> mutate_min;
-  ToleranceOptions tolerance;
-};
 
 JsonMetrics metrics_of(const GateOptions& o) {
   return o.histograms ? JsonMetrics::kAll : JsonMetrics::kMain;
@@ -116,7 +105,7 @@ class Gate {
  public:
   Gate(const GateOptions& o, const GateRequest& request, const Shard& shard, const Context& context,
        const GateFiles& found)
-      : o_(o), request_(request), context_(context), found_(found), line_(context.quiet, 0) {
+      : o_(o), request_(request), context_(context), found_(found), line_(context.quiet > 0, 0) {
     if (!o.save_failures.empty()) failures_.emplace(o.save_failures, found);
     for (const GateFile& file : found.files) bytes_of_files_.push_back(bytes_of(file));
     // A shard has every n-th case, beginning with the case of its own number.
@@ -156,17 +145,18 @@ class Gate {
       for (; job < jobs_.size() && jobs_[job].file == i; ++job) {
         overridden_ += slots_[job].overridden ? 1 : 0;
         for (CaseReport& c : slots_[job].reports) {
-          if (!c.error.empty()) print_error(formatted("error: {}", c.error));
+          if (!c.error.empty()) errors_.add(c.error);
           reports.push_back(std::move(c));
         }
       }
     }
+    errors_.end("--json and --html list all of them.");
     return reports;
   }
 
   // Returns the number of cases whose own bounds the command line overrides.
   std::int64_t overridden() const { return overridden_; }
-  bool save_failures() { return failures_ && failures_->commit(); }
+  bool save_failures() { return failures_ && failures_->commit(context_); }
 
  private:
   struct Job {
@@ -260,11 +250,11 @@ class Gate {
   }
 
   // Returns a failed case for a file, one of several, that could not be read or has no case.
-  CaseReport broken(const GateFile& file) const {
+  CaseReport broken(const GateFile& file) {
     CaseReport report = unjudged(file, "(file)", file.error);
     report.file = file.golden.path;
     if (file.unreadable) {
-      print_error(formatted("error: {}", file.error));
+      errors_.add(file.error);
       report.error = file.error;
       report.verdicts.clear();
     }
@@ -381,6 +371,7 @@ class Gate {
   std::vector<std::int64_t> weights_;  // by job. Empty if the time left is not shown
   std::int64_t all_weights_ = 0;
   std::int64_t overridden_ = 0;
+  ErrorLines errors_;
   std::mutex mutex_;  // guards the members below
   StatusLine line_;
   std::int64_t done_ = 0, failed_ = 0, done_weights_ = 0;
@@ -392,107 +383,20 @@ std::string host_name() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
-// Returns whether a run looks for a baseline's case: its name is chosen, its producer is judged,
-// and its file, if one side has several, is one that GOLDEN names.
-IsChosen chosen_by(const GateOptions& o, const GateFiles& found, const Baseline& baseline) {
-  std::set<std::string> producers, files, theirs;
-  for (const GateFile& file : found.files) {
-    producers.insert(file.producer);
-    files.insert(file.golden.path);
-  }
-  for (const BaselineEntry& e : baseline.entries) theirs.insert(e.file);
-  const bool by_file = files.size() > 1 || theirs.size() > 1;
-  return [=, &o](const BaselineEntry& e) {
-    // A file that a folder or a glob matched before may have disappeared.
-    const auto chooses_file = [&](const std::string& golden) {
-      return golden == e.file || source_reads(golden, e.file);
-    };
-    return o.files.filter.takes(e.name) && producers.count(e.producer) != 0 &&
-           (!by_file || e.file.empty() || files.count(e.file) != 0 ||
-            std::any_of(o.files.golden.begin(), o.files.golden.end(), chooses_file));
-  };
-}
-
-// Compares with the baseline, or writes it. Returns an exit code that overrides the gate's own, or
-// 0.
-int apply_baseline(const GateOptions& o, const Context& context, const GateFiles& found,
-                   const std::optional<Baseline>& baseline, bool unreadable, GateReport& report) {
-  if (!baseline) return 0;
-  const IsChosen is_chosen = chosen_by(o, found, *baseline);
-  if (!o.update_baseline) {
-    const BaselineComparison compared = compare_with_baseline(report, *baseline, is_chosen);
-    report.notes.insert(report.notes.end(), compared.notes.begin(), compared.notes.end());
-    for (CaseReport& c : report.cases) {
-      const std::string option = " --baseline " + shell_word(o.baseline);
-      if (c.remark == Remark::kWorse) c.reproduce += option;
-      if (c.remark != Remark::kDisappeared) continue;
-      const std::string golden =
-          !c.file.empty() ? " " + shell_word(c.file) : found.files.front().golden.text();
-      c.reproduce = formatted(
-          "{} gate{} --case {}{}{}", context.program, golden, shell_word(exact_glob(c.name)),
-          c.producer.empty() ? "" : " --recorded " + shell_word(c.producer), option);
-    }
-    if (compared.compared > 0 || baseline->entries.empty()) return 0;
-    print_error(formatted(
-        "error: {} has none of the cases that were judged; are names and producer ({}) the "
-        "same?",
-        o.baseline, found.files.front().producer));
-    return exit_code(Outcome::kNotComparable);
-  }
-  if (unreadable || report_outcome(report) != Outcome::kPass) {
-    print_error(formatted("error: {} was not written, for not all cases pass", o.baseline));
-    return 0;
-  }
-  const Baseline fresh = updated(*baseline, report, is_chosen, o.repeat);
-  write_file(o.baseline, wire::baseline_json(fresh));
-  report.notes.push_back(formatted("the baseline {} has {} cases now", o.baseline,
-                                   grouped(static_cast<std::int64_t>(fresh.entries.size()))));
-  return 0;
-}
-
-// Marks known failures. Returns true if an entry matches nothing although all entries must match.
-bool apply_known_failures(const GateOptions& o, GateReport& report) {
-  if (o.known_failures.empty()) return false;
-  const std::vector<KnownFailure> list = wire::read_known_failures(o.known_failures);
-  const std::vector<std::string> unused = mark_known_failures(report, list, today());
-  for (CaseReport& c : report.cases) {
-    if (c.remark != Remark::kNone)
-      c.reproduce += " --known-failures " + shell_word(o.known_failures);
-  }
-  for (const std::string& cases : unused) {
-    report.notes.push_back(formatted("{}: no case that was judged matches '{}'{}", o.known_failures,
-                                     cases, o.strict ? "" : "; --strict makes it a failure"));
-  }
-  return o.strict && !unused.empty();
-}
-
-void check_options(const GateOptions& o) {
-  if (o.files.golden.empty() == o.files.source.pairs.empty()) {
-    refuse(o.files.golden.empty() ? "GOLDEN is required, or --pairs OUTPUTS GOLDEN"
-                                  : "give GOLDEN or --pairs, not both");
-  }
-  if (!o.files.source.pairs.empty() && !o.files.outputs.empty()) {
-    refuse("--pairs names the outputs; leave --outputs out");
-  }
-  if (o.repeat && !o.update_baseline) {
-    refuse("--baseline-repeat goes with --update-baseline");
-  }
-}
-
 // Notes options that did not decide any case.
 void note_unused(const GateOptions& o, const GateRequest& request, GateReport& report) {
   o.tolerance.note_unused(report);
   const auto is_other = [](const CaseReport& c) { return c.abft || !c.error.empty(); };
   if (request.checksums && std::none_of(report.cases.begin(), report.cases.end(), is_other)) {
     report.notes.push_back(
-        formatted("--abft {}: checksums are of products and of attention with their inputs, and no "
-                  "case has one: the elements alone decided",
+        formatted("--abft {} was not used, because no case is a product or attention with its "
+                  "inputs. Only the elements decided",
                   shell_word(request.checksums->text())));
   }
 }
 
 int run_gate(const GateOptions& o, const Context& context) {
-  check_options(o);
+  check_gate_options(o);
   GateRequest request;
   request.bounds = o.tolerance.request();
   if (!o.abft.empty()) request.checksums = parse_threshold(o.abft);
@@ -552,7 +456,13 @@ int run_gate(const GateOptions& o, const Context& context) {
       report.without_golden.push_back(name);
     }
   }
+  constexpr std::size_t kMostLeftOut = 5;  // notes. The rest is counted.
+  const std::size_t left_out = found.left_out.size();
   for (const std::string& what : found.left_out) {
+    if (!o.strict && left_out > kMostLeftOut) {
+      report.notes.push_back(formatted("{} and {} more: left out", what, left_out - 1));
+      break;
+    }
     if (o.strict) {
       report.cases.push_back(unjudged(found.files.front(), "(left out)", what));
     } else {
@@ -562,9 +472,10 @@ int run_gate(const GateOptions& o, const Context& context) {
   const bool unreadable = std::any_of(report.cases.begin(), report.cases.end(),
                                       [](const CaseReport& c) { return !c.error.empty(); });
   if (gate.overridden() > 0) {
-    report.note =
-        formatted("judged by{} of the command line, over the own bounds of {} case{}",
-                  o.tolerance.text(), gate.overridden(), gate.overridden() == 1 ? "" : "s");
+    report.note = formatted("the command line's{} replaced the bounds of {}", o.tolerance.text(),
+                            gate.overridden() == 1 ? std::string("1 case that has its own")
+                                                   : formatted("{} cases that have their own",
+                                                               grouped(gate.overridden())));
   }
   if (shard.count == 1) note_unused(o, request, report);
   note_lacks(report);
@@ -577,19 +488,18 @@ int run_gate(const GateOptions& o, const Context& context) {
     write_gate_json(
         report, [](std::string_view text) { print(std::string(text)); }, o.threads, metrics_of(o));
   } else if (is_empty_shard && found.cases > 0) {
-    if (!context.quiet) {
-      print(formatted("shard {} has no case: there are fewer cases ({}) than shards\n", o.shard,
-                      found.cases));
-    }
-  } else if (o.brief) {
-    print(gate_line(report));
-  } else if (!context.quiet) {
-    print(gate_table(report, use_color(), 5, o.all) +
-          (o.mutate ? report::mutation_table(report) : ""));
+    print_summary(context, formatted("shard {} has no case: there are fewer cases ({}) than shards",
+                                     o.shard, found.cases));
+  } else {
+    print_result(context,
+                 context.quiet > 0 ? ""
+                                   : gate_table(report, use_color(), 5, o.all) +
+                                         (o.mutate ? report::mutation_table(report) : ""),
+                 gate_line(report));
   }
   write_reports(o, report);
-  if (gate.save_failures() && !context.quiet && !o.brief && o.json != "-") {
-    print(formatted("\nfailing cases saved to {}\n", o.save_failures));
+  if (gate.save_failures() && context.quiet == 0 && o.json != "-") {
+    print(formatted("\nthe cases that did not pass are saved in {}\n", o.save_failures));
   }
   if (unreadable) return 2;
   // An empty shard of a selection that has cases is not an error. An empty selection is not
@@ -601,8 +511,9 @@ int run_gate(const GateOptions& o, const Context& context) {
   if (!o.mutate_min) return 0;
   const MutationScore score = mutation_score(report);
   if (score.applied > 0 && score.fraction() >= *o.mutate_min) return 0;
-  print_error(formatted("error: {} of {} mutations caught, and --mutate-min asks for {}",
-                        score.caught, score.applied, *o.mutate_min));
+  print_error(formatted("error: {} of {} mutations {} caught, but --mutate-min asks for {}",
+                        score.caught, score.applied, score.applied == 1 ? "was" : "were",
+                        *o.mutate_min));
   return score.applied == 0 ? exit_code(Outcome::kUntrusted) : 1;
 }
 
@@ -610,93 +521,10 @@ int run_gate(const GateOptions& o, const Context& context) {
 
 void add_gate(Context& context) {
   auto options = std::make_shared<GateOptions>();
-  GateOptions& o = *options;
   CLI::App* command = subcommand(
-      context, "gate", "judge outputs against golden results",
+      context, "gate", "Judge outputs against golden results.",
       "assay gate datasets/samples/transformer_gemms.h5 --recorded h200 --json result.json");
-  FileOptions& files = context.files;
-  files
-      .input(command->add_option("GOLDEN", o.files.golden,
-                                 "golden files, folders of them, globs in quotes"),
-             source_reads)
-      ->type_name("FILE");
-  files
-      .input(command
-                 ->add_option("--outputs", o.files.outputs,
-                              "files that hold the outputs: one for each GOLDEN, or for all")
-                 ->allow_extra_args(false),
-             source_reads)
-      ->type_name("FILE");
-  command->add_option("--recorded", o.files.recorded,
-                      "judge the recorded outputs of this producer");
-  command->add_option("--machine", o.files.machine,
-                      "judge what this machine computes, emulated now; beside --recorded: "
-                      "the machine that computed those outputs");
-  o.files.filter.add(command);
-  o.files.source.add(context, command);
-  files.input(command->get_option("--pairs"), source_reads)->type_name("PATTERN");
-  o.tolerance.add(context, command);
-  command
-      ->add_option("--abft", o.abft,
-                   "check products by checksums as well, with this threshold (`assay list "
-                   "thresholds`; default rounding_variance; residual_compensated takes what lies "
-                   "beside the outputs, or the emulator's accumulator)")
-      ->expected(1);
-  auto* sample = command->add_option("--sample", o.sample,
-                                     "products and attention without a golden result: compute it "
-                                     "of so many rows, drawn at random, "
-                                     "and judge these; the checksums look at all of the output");
-  sample->type_name("rows=N,seed=N");
-  command->add_option("--reference-implementation", o.reference_implementation,
-                      "producer that dual-benchmark standards compare with (default: the one other "
-                      "producer of the case)");
-  command
-      ->add_option("--threads", o.threads, "threads (default: all cores); no result depends on it")
-      ->check(in_range(1, 4096));
-  auto* baseline = files.input(command->add_option(
-      "--baseline", o.baseline, "fail where a case is worse than this file says, or is gone"));
-  auto* update = command->add_flag("--update-baseline", o.update_baseline,
-                                   "write what is seen now to --baseline, where all cases pass");
-  update->needs(baseline);
-  command->add_flag("--baseline-repeat", o.repeat,
-                    "with --update-baseline: this run repeats those before; what they differ by is "
-                    "noise");
-  auto* known =
-      files.input(command->add_option("--known-failures", o.known_failures,
-                                      "list of cases that may fail until a day (docs/gate.md)"));
-  command->add_flag("--strict", o.strict,
-                    "outputs without a golden case and what else is in no case are not comparable "
-                    "(exit code 3), and known failures that match no case fail");
-  command
-      ->add_option("--shard", o.shard,
-                   "i/n: every n-th case from the i-th on; `assay join` puts the --json of all "
-                   "shards together")
-      ->excludes(baseline)
-      ->excludes(known);
-  auto* mutate = command->add_flag(
-      "--mutate", o.mutate,
-      "corrupt each output that passed in fixed ways, and say which the gate would let through");
-  mutate->excludes(sample);
-  command
-      ->add_option("--mutate-min", o.mutate_min,
-                   "exit 1 where a smaller fraction of the mutations is caught")
-      ->check(in_range(0.0, 1.0))
-      ->needs(mutate);
-  auto* json = files.output_or_standard_output(
-      command->add_option("--json", o.json, "write the result as JSON ('-': standard output)"));
-  command->add_flag("--histograms", o.histograms, "all metrics and their histograms in the JSON")
-      ->needs(json);
-  files.output(command->add_option("--junit", o.junit, "write the result as JUnit XML"));
-  files.output(
-      command->add_option("--html", o.html, "write the result as one self-contained page"));
-  files.output(command->add_option(
-      "--csv", o.csv,
-      "write the verdicts as CSV, a row a case; with --table that table, with columns behind it"));
-  files.output(
-      command->add_option("--save-failures", o.save_failures,
-                          "write the cases that did not pass, with their outputs, to this file"));
-  command->add_flag("--all", o.all, "a row for every case, of however many");
-  command->add_flag("-q", o.brief, "one line");
+  add_gate_options(context, command, *options);
   on_run(context, command, [options, &context] { return run_gate(*options, context); });
 }
 

@@ -68,7 +68,8 @@ GateFiles paired_files(const GateFileOptions& o) {
   const std::vector<Argument> outputs = arguments_of(o.outputs, o.source.layout);
   if (outputs.size() > 1 && outputs.size() != golden.size()) {
     refuse(
-        "{} GOLDEN and {} --outputs: give one --outputs for each GOLDEN, in the same order, "
+        "there are {} GOLDEN and {} --outputs; give one --outputs for each GOLDEN, in "
+        "the same order, "
         "or one for all",
         golden.size(), outputs.size());
   }
@@ -102,12 +103,17 @@ GateFiles paired_files(const GateFileOptions& o) {
       }
     }
     if (!by_path) continue;
+    std::vector<std::string> others;
     for (const std::string& other : theirs->sources) {
-      if (partners.count(other) == 0) {
-        found.notes.push_back(formatted("{} was not judged: {} has no {}", other, golden[i].text,
-                                        theirs->within(other)));
-      }
+      if (partners.count(other) == 0) others.push_back(other);
     }
+    if (others.empty()) continue;
+    const std::string reason =
+        formatted("{} has no {}", golden[i].text, theirs->within(others.front()));
+    found.notes.push_back(others.size() == 1
+                              ? formatted("{} was not judged: {}", others.front(), reason)
+                              : formatted("{} files of {} were not judged (first: {}): {}",
+                                          others.size(), theirs->text, others.front(), reason));
   }
   return found;
 }
@@ -117,7 +123,7 @@ std::string without_output_note(const std::vector<std::string>& golden) {
   constexpr std::size_t kMostNamed = 10;
   const std::size_t named = std::min(kMostNamed, golden.size());
   const bool one = golden.size() == 1;
-  return formatted("{} no output, and {} not comparable: {}{}",
+  return formatted("{} no output, so {} not comparable: {}{}",
                    one ? "1 golden result has" : formatted("{} golden results have", golden.size()),
                    one ? "its case is" : "their cases are", joined(std::span(golden).first(named)),
                    named < golden.size() ? formatted(" and {} more", golden.size() - named) : "");
@@ -180,10 +186,16 @@ void choose_cases(const GateFileOptions& o, int threads,
     throw NoCaseError(joined(o.golden), "", "no case matches '{}'; the {} files have {} cases",
                       glob, found.files.size(), all);
   }
+  std::vector<std::string> unmatched;
   for (const std::string& glob : o.filter.excluded) {
-    if (matched.count(glob) == 0) {
-      found.notes.push_back(formatted("--exclude {}: no case matches it", shell_word(glob)));
-    }
+    if (matched.count(glob) == 0) unmatched.push_back(glob);
+  }
+  if (!unmatched.empty()) {
+    const std::string first = shell_word(unmatched.front());
+    found.notes.push_back(
+        unmatched.size() == 1
+            ? formatted("--exclude {}: no case matches it", first)
+            : formatted("{} --exclude match no case (first: {})", unmatched.size(), first));
   }
   const bool none_known = std::none_of(o.filter.chosen.begin(), o.filter.chosen.end(), is_known);
   if (found.cases == 0 && all > 0 && none_known) {
@@ -207,8 +219,8 @@ void find_outputs(OpenSources& sources, GateFiles& found) {
         const auto [owner, fresh] = owners.emplace(name, file.golden.path);
         if (fresh) continue;
         refuse(
-            "case '{}' is in {} and in {}, and the same --outputs is for both; give one "
-            "--outputs for each GOLDEN, in the same order",
+            "case '{}' is in {} and in {}, but both share one --outputs; give one --outputs "
+            "for each GOLDEN, in the same order",
             name, owner->second, file.golden.path);
       }
     }
@@ -223,7 +235,7 @@ void find_outputs(OpenSources& sources, GateFiles& found) {
           continue;
         }
         if (place < file.outputs.size()) {
-          refuse("outputs of case '{}' are in {} and in {}; give one of them", name,
+          refuse("case '{}' has outputs in {} and in {}; give only one of the files", name,
                  file.outputs[place].path, file.outputs[i].path);
         }
         place = i;
@@ -312,7 +324,10 @@ std::vector<std::string> choose_producer(const GateFileOptions& o, SourcePool& p
   }
   if (!seen.any_case && file.missing.empty() && !file.names.empty()) {
     const std::string why =
-        formatted("has none of the {} cases of {}", file.names.size(), file.golden.path);
+        formatted("has {} of {}; both need the same names, or --pairs",
+                  file.names.size() == 1 ? std::string("not the case")
+                                         : formatted("none of the {} cases", file.names.size()),
+                  file.golden.path);
     if (alone) throw NoCaseError(path, "", why);
     file.missing = formatted("{}: {}", path, why);
   }
@@ -398,9 +413,11 @@ void look_at_outputs(const GateFileOptions& o, OpenSources& sources, GateFiles& 
 void CaseFilter::add(CLI::App* command) {
   command
       ->add_option("--case", chosen,
-                   "only cases whose name matches this glob; several: one of them")
+                   "Only judge cases whose name matches this glob. Can be repeated.")
       ->allow_extra_args(false);
-  command->add_option("--exclude", excluded, "no cases whose name matches this glob")
+  command
+      ->add_option("--exclude", excluded,
+                   "Leave out cases whose name matches this glob. Can be repeated.")
       ->allow_extra_args(false);
 }
 
@@ -507,8 +524,10 @@ void check_reference_implementation(const std::string& reference_implementation,
   std::set<std::string> known;
   for (const GateFile& file : found.files) {
     if (reference_implementation == file.producer) {
-      refuse("--reference-implementation {}: an output cannot be its own reference implementation",
-             reference_implementation);
+      refuse(
+          "--reference-implementation {}: this producer is judged, so it cannot be its "
+          "own reference",
+          reference_implementation);
     }
     const auto places_of = [&](std::size_t name) {
       return SourcePlaces{&file.golden, file.missing.empty() ? file.outputs_of(name) : nullptr};

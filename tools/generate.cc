@@ -39,7 +39,7 @@ struct GenerateOptions {
 std::vector<std::int64_t> sizes_of(const std::string& shape) {
   std::optional<Shape> sizes = read_shape(shape, ',');
   if (!sizes || sizes->empty() || *std::min_element(sizes->begin(), sizes->end()) < 1) {
-    refuse("--shape {}: whole numbers of at least 1 are needed, as in 128,1024,256", shape);
+    refuse("--shape {}: whole numbers of at least 1 are needed, such as 128,1024,256", shape);
   }
   return std::move(*sizes);
 }
@@ -61,12 +61,12 @@ std::map<std::string, Attribute> attributes_of(const CaseOptions& o) {
   for (const std::string& parameter : o.parameters) {
     const std::size_t equals = parameter.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == parameter.size()) {
-      refuse("--parameter {}: NAME=VALUE is needed, as in split_k=256", parameter);
+      refuse("--parameter {}: NAME=VALUE is needed, such as split_k=256", parameter);
     }
     const std::string name = parameter.substr(0, equals);
     for (const char* own : {"seed", "distribution", "source", "why"}) {
       if (name != own) continue;
-      refuse("--parameter {}: `generate` writes '{}' itself{}", parameter, own,
+      refuse("--parameter {}: `generate` sets '{}'{}", parameter, own,
              own == std::string("source") ? "" : formatted("; give --{}", own));
     }
     std::string value = parameter.substr(equals + 1);
@@ -103,7 +103,7 @@ std::vector<Inputs> inputs_of(const CaseOptions& o) {
   for (const std::string& text : o.inputs) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0 || text.find(',') < equals) {
-      refuse("--input {}: NAME=DISTRIBUTION is needed, as in weight=normal,mean=1", text);
+      refuse("--input {}: NAME=DISTRIBUTION is needed, such as weight=normal,mean=1", text);
     }
     name(text.substr(0, equals), text.substr(equals + 1));
   }
@@ -172,7 +172,7 @@ std::string makers() {
 class CaseWriter {
  public:
   CaseWriter(const GenerateOptions& options, const Context& context)
-      : o_(options), quiet_(context.quiet), out_(options.out, options.compress) {
+      : o_(options), context_(context), out_(options.out, options.compress) {
     if (options.rows_are_cases) out_.write_attributes({{kRowsAreCases, std::int64_t{1}}});
   }
 
@@ -182,7 +182,7 @@ class CaseWriter {
     const std::size_t several = o.dtypes.size() * o.shapes.size() * inputs.size();
     if ((!o.name.empty() || !o.why.empty()) &&
         (several > 1 || (o.count > 1 && !o_.rows_are_cases))) {
-      refuse("{} is for one case; this makes {}", o.name.empty() ? "--why" : "--name",
+      refuse("{} is for one case, but these options make {}", o.name.empty() ? "--why" : "--name",
              grouped(static_cast<std::int64_t>(several) * o.count));
     }
     std::vector<const Format*> dtypes;
@@ -209,28 +209,26 @@ class CaseWriter {
 
   void commit() {
     out_.commit();
-    if (quiet_) return;
-    print(formatted("{} {}, written to {}\n", grouped(cases_), cases_ == 1 ? "case" : "cases",
-                    o_.out));
+    print_summary(context_, formatted("{}, written to {}", counted(cases_, "case"), o_.out));
   }
 
  private:
   Case made(const CaseOptions& o, const Recipe& recipe) {
     Case c = generate_case(o.op, recipe);
     if (!o.distributions.empty() && recipe.distributions.size() == c.inputs.size()) {
-      refuse("--distribution serves no input: all of {} have one of their own", c.op);
+      refuse("--distribution is not used: each input of {} has its own; leave it out", c.op);
     }
     if (!o.name.empty()) {
       if (!is_case_name(o.name)) {
         refuse(
-            "--name {}: parts of letters, digits, '_', '.' and '=' are needed, joined by "
-            "'/', as in softmax/near_overflow",
+            "--name {}: a name has parts of letters, digits, '_', '.' and '=', joined by "
+            "'/', such as softmax/near_overflow",
             o.name);
       }
       c.name = o.name;
     }
     if (!names_.insert(c.name).second) {
-      refuse("case {} would be made twice", c.name);
+      refuse("case {} would be made twice; change --seed, or a name", c.name);
     }
     c.attributes["source"] = source_of(recipe, c, o.name);
     if (!o.why.empty()) c.attributes["why"] = o.why;
@@ -245,7 +243,8 @@ class CaseWriter {
   void write(const Case& c, std::int64_t cases) {
     out_.write(c);
     cases_ += cases;
-    if (!quiet_) print(printable_sentence(formatted("{}: {}", c.name, tensors_text(c))) + "\n");
+    if (context_.quiet == 0)
+      print(printable_sentence(formatted("{}: {}", c.name, tensors_text(c))) + "\n");
   }
 
   // Makes `count` cases with consecutive seeds, as the rows of one case. It has the name of the
@@ -283,7 +282,7 @@ class CaseWriter {
   }
 
   const GenerateOptions& o_;
-  bool quiet_;
+  const Context& context_;
   DatasetWriter out_;
   std::set<std::string> names_;
   std::int64_t cases_ = 0;
@@ -294,34 +293,39 @@ void add_case_options(CLI::App* command, CaseOptions& o) {
   const auto several = [&](const char* name, std::vector<std::string>& to, const char* what) {
     return command->add_option(name, to, what)->allow_extra_args(false);
   };
-  command->add_option("OP", o.op, "operator: " + makers());
-  several("--dtype", o.dtypes, "of the inputs; several make several cases");
-  several("--shape", o.shapes,
-          "sizes as the operator counts them, M,K,N of a product (docs/generate.md); several make "
-          "several cases");
+  command->add_option("OP", o.op, "Operator: " + makers() + ".");
+  several("--dtype", o.dtypes, "Dtype of the inputs. Can be repeated, for more cases.");
+  several(
+      "--shape", o.shapes,
+      "Sizes of the operator (docs/generate.md), for a product M,K,N. Can be repeated, for more "
+      "cases.");
   several("--distribution", o.distributions,
-          "of all inputs (`assay list distributions`), normal where nothing is said; several make "
-          "several cases");
+          "Distribution of all inputs (see `assay list distributions`), by default normal. Can be "
+          "repeated, for more cases.");
   several("--input", o.inputs,
-          "NAME=DISTRIBUTION, of that input alone; an optional input is made where it has one; "
-          "several of one name make several cases");
-  several("--a", o.a, "short for --input a=...");
-  several("--b", o.b, "short for --input b=...");
-  command->add_option("--bias", o.bias, "short for --input bias=...");
-  command->add_flag("--transpose-a", o.transpose_a, "a is stored transposed");
-  command->add_flag("--transpose-b", o.transpose_b, "b is stored transposed");
+          "NAME=DISTRIBUTION: the distribution of only this input. An optional input is made if it "
+          "has one. Can be repeated; several of one name make more cases.");
+  several("--a", o.a, "Short for --input a=...");
+  several("--b", o.b, "Short for --input b=...");
+  command->add_option("--bias", o.bias, "Short for --input bias=...");
+  command->add_flag("--transpose-a", o.transpose_a, "Store a transposed.");
+  command->add_flag("--transpose-b", o.transpose_b, "Store b transposed.");
   command->add_option("--output-dtype", o.output_dtype,
-                      "of the result, where not the operator's own");
+                      "Dtype of the result (default: the operator's own).");
   several("--parameter", o.parameters,
-          "NAME=VALUE, another parameter of the operator (`assay list operators` says which)");
-  command->add_option("--count", o.count, "so many cases of each kind, seeds one after the other")
+          "NAME=VALUE: a parameter of the operator (see `assay list operators`). Can be repeated.");
+  command
+      ->add_option("--count", o.count,
+                   "Number of cases of each kind. Their seeds follow one another.")
       ->check(in_range(std::int64_t{1}, std::int64_t{1} << 30))
       ->capture_default_str();
-  command->add_option("--seed", o.seed, "of the first")
+  command->add_option("--seed", o.seed, "Seed of the first case.")
       ->check(in_range(std::int64_t{0}, std::int64_t{1} << 62))
       ->capture_default_str();
-  command->add_option("--name", o.name, "of the case, where one is made");
-  command->add_option("--why", o.why, "the attribute why: what is hard about the one case");
+  command->add_option("--name", o.name, "Name of the case, if only one is made.");
+  command->add_option(
+      "--why", o.why,
+      "Attribute `why` of the case: what is difficult about it, if only one is made.");
 }
 
 void check_complete(const CaseOptions& o) {
@@ -344,7 +348,7 @@ CaseOptions parse_line(const std::string& line) {
   try {
     command.parse(words);
   } catch (const CLI::ExtrasError&) {
-    refuse("not expected: {}", unexpected(command));
+    refuse(unexpected(command));
   } catch (const CLI::ParseError& e) {
     refuse(e.what());
   }
@@ -358,7 +362,8 @@ CaseOptions parse_line(const std::string& line) {
 // refused lines.
 std::size_t make_batch(const std::string& path, CaseWriter& writer) {
   const std::string text = read_file(path);
-  std::size_t begin = 0, lines = 0, sets = 0, refused = 0;
+  std::size_t begin = 0, lines = 0, sets = 0;
+  ErrorLines errors;
   while (begin < text.size()) {
     std::string line;
     const std::size_t first = lines + 1;
@@ -375,12 +380,12 @@ std::size_t make_batch(const std::string& path, CaseWriter& writer) {
       writer.make_all(parse_line(line));
       ++sets;
     } catch (const Refusal& e) {
-      ++refused;
-      print_error(formatted("error: {}: line {}: {}", path, first, e.what()));
+      errors.add(formatted("{}: line {}: {}", path, first, e.what()));
     }
   }
+  errors.end();
   if (sets == 0) refuse("{}: no line makes a case", path);
-  return refused;
+  return errors.count();
 }
 
 int run(const GenerateOptions& o, const Context& context) {
@@ -395,7 +400,7 @@ int run(const GenerateOptions& o, const Context& context) {
   }
   writer.commit();
   if (refused == 0) return 0;
-  print_error(formatted("error: {}: {} refused; {} has what the others make", o.from,
+  print_error(formatted("error: {}: {} refused; {} has the cases of the other lines", o.from,
                         refused == 1 ? "1 line is" : formatted("{} lines are", refused), o.out));
   return 2;
 }
@@ -406,7 +411,7 @@ void add_generate(Context& context) {
   auto options = std::make_shared<GenerateOptions>();
   GenerateOptions& o = *options;
   CLI::App* command = subcommand(
-      context, "generate", "make test cases from seeds, with their golden results",
+      context, "generate", "Make test cases from seeds, with their golden results.",
       "assay generate matmul --dtype bfloat16 --shape 128,1024,256 --distribution normal,mean=1 "
       "--out cases.h5");
   add_case_options(command, o.cases);
@@ -423,27 +428,32 @@ void add_generate(Context& context) {
       [&](const CLI::Option* option) { return option != command->get_help_ptr(); });
   context.files.input(command->add_option(
       "--from", o.from,
-      "a text file instead: each line the OP and options of cases, # begins a comment"));
-  context.files.output(command->add_option("--out", o.out, "file to write"))->required();
-  command->add_flag("--golden,!--no-golden", o.golden, "compute the golden results, or not");
-  command->add_flag("--tolerance", o.tolerance,
-                    "give each case that has no bound an rtol and atol derived from its own data, "
-                    "and why");
-  command->add_flag("--compress", o.compress, "deflate what is written");
+      "Text file that lists the cases instead. Each line has an OP and its options. # begins a "
+      "comment."));
+  context.files.output(command->add_option("--out", o.out, "Dataset file to write."))->required();
+  command->add_flag("--golden,!--no-golden", o.golden,
+                    "Compute the golden results, or leave them out.");
+  command->add_flag(
+      "--tolerance", o.tolerance,
+      "Give each case without a bound an rtol and atol that are derived from its data, "
+      "and the reason.");
+  command->add_flag("--compress", o.compress, "Compress the arrays in the file.");
   command->add_flag(
       "--rows-are-cases", o.rows_are_cases,
-      "write the cases that --count makes as the rows of one: for very many small ones");
-  command->add_option("--threads", o.threads, "0: all; the result is the same")
+      "Write the cases of --count as the rows of one case. Use it for very many small cases.");
+  command
+      ->add_option("--threads", o.threads,
+                   "Number of threads. 0 means all cores. The result does not depend on it.")
       ->check(in_range(0, kMostThreads));
   on_run(context, command, [options, of_cases, &context] {
     for (const CLI::Option* option : of_cases) {
       if (options->from.empty() || option->count() == 0) continue;
-      refuse("--from {}: its lines say what is made; leave {} out", options->from,
+      refuse("--from {}: its lines define the cases; leave {} out", options->from,
              option->get_name());
     }
     if (options->rows_are_cases && options->tolerance) {
       refuse(
-          "--tolerance derives a bound of each case, and with --rows-are-cases they share one; "
+          "--tolerance gives each case its own bound, but with --rows-are-cases they share one; "
           "leave one of the two out");
     }
     return run(*options, context);

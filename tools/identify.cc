@@ -9,6 +9,7 @@
 
 #include "assay/base/file.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/datasets/layouts/open_cases.h"
 #include "assay/identify/probes.h"
 #include "assay/report/identification.h"
@@ -62,8 +63,9 @@ void write_machine(const std::vector<identify::Finding>& findings, const Identif
       known.model = *row;
       if (!identify::same(known, *f->candidate)) {
         refuse(
-            "--out {}: outputs of {} are explained by different models; choose the cases of "
-            "one kernel with --case",
+            "--out {}: different models explain the outputs of {}; choose the cases of "
+            "one kernel with "
+            "--case",
             o.out, model.input);
       }
       continue;
@@ -97,7 +99,7 @@ void write_machine(const std::vector<identify::Finding>& findings, const Identif
     is_first = false;
   }
   if (rows.empty()) {
-    refuse("--out {}: no model was found to write", o.out);
+    refuse("--out {}: no model was found, so nothing was written", o.out);
   }
   wire::MachineRecord record = o.record;
   record.date = today();
@@ -127,13 +129,32 @@ std::vector<Case> cases_of(const IdentifyOptions& o) {
   return cases;
 }
 
+std::string summary_of(const std::vector<identify::Finding>& findings) {
+  std::int64_t found = 0, none = 0, undecided = 0, left = 0;
+  for (const identify::Finding& f : findings) {
+    std::int64_t& count = !f.why.empty()                               ? left
+                          : f.outcome == identify::Outcome::kFound     ? found
+                          : f.outcome == identify::Outcome::kUndecided ? undecided
+                                                                       : none;
+    ++count;
+  }
+  std::string text = counted(static_cast<std::int64_t>(findings.size()), "output") + ":";
+  for (const auto& [count, word] :
+       {std::pair(found, "identified"), std::pair(undecided, "undecided"),
+        std::pair(none, "not identified"), std::pair(left, "not tried")}) {
+    if (count > 0)
+      text += formatted("{} {} {}", text.back() == ':' ? "" : ",", grouped(count), word);
+  }
+  return text;
+}
+
 int run(const IdentifyOptions& o, const Context& context) {
   const std::vector<Case> cases = cases_of(o);
   std::vector<identify::Recorded> outputs;
   for (const Case& c : cases) {
     for (const auto& [producer, recorded] : c.output().recorded) outputs.push_back({&c, producer});
   }
-  if (outputs.empty()) throw NoCaseError(o.file, "", "no recorded outputs to identify");
+  if (outputs.empty()) throw NoCaseError(o.file, "", "has no recorded outputs to identify");
   const std::vector<identify::Finding> findings =
       identify::identify(outputs, {.threads = o.threads});
   if (context.listener != nullptr && context.listener->identify) {
@@ -143,7 +164,7 @@ int run(const IdentifyOptions& o, const Context& context) {
     print(wire::identification_json(findings, o.file));
   } else {
     if (!o.json.empty()) write_file(o.json, wire::identification_json(findings, o.file));
-    if (!context.quiet) print(report::identification_text(findings));
+    print_result(context, report::identification_text(findings), summary_of(findings));
   }
   if (!o.out.empty()) write_machine(findings, o);
   bool none = false, undecided = false, left = false;
@@ -162,23 +183,29 @@ void add_identify(Context& context) {
   auto options = std::make_shared<IdentifyOptions>();
   IdentifyOptions& o = *options;
   CLI::App* command = subcommand(
-      context, "identify", "find the arithmetic that computed recorded outputs, bit for bit",
+      context, "identify", "Find the arithmetic that computed recorded outputs, bit for bit.",
       "assay identify datasets/samples/hopper_tf32.h5 --case 'tf32/normal/*'");
-  context.files.input(command->add_option("FILE", o.file, "dataset file with recorded outputs"))
+  context.files.input(command->add_option("FILE", o.file, "Dataset file with recorded outputs."))
       ->required();
-  command->add_option("--case", o.glob, "only cases whose name matches this glob");
-  command->add_option("--family", o.family, "only cases of this operator")
+  command->add_option("--case", o.glob, "Only use cases whose name matches this glob.");
+  command->add_option("--family", o.family, "Only use cases of this operator.")
       ->check(one_of("operator", identify::identifiable_operators()));
-  command->add_option("--recorded", o.producer, "only outputs of this producer");
+  command->add_option("--recorded", o.producer, "Only use outputs of this producer.");
   context.files.output_or_standard_output(
-      command->add_option("--json", o.json, "file of all of it; - for standard output"));
+      command->add_option("--json", o.json, "Write the result as JSON. '-' is standard output."));
   context.files.output(command->add_option(
-      "--out", o.out, "machine file of what was found, which --machine takes (docs/machines.md)"));
+      "--out", o.out,
+      "Write the arithmetic that was found to a machine file, for --machine (docs/machines.md)."));
   o.record.name = "measured";
-  command->add_option("--name", o.record.name, "of that machine")->capture_default_str();
-  command->add_option("--device", o.record.device, "what recorded the outputs, for that file");
-  command->add_option("--driver", o.record.driver, "its driver and libraries, for that file");
-  command->add_option("--threads", o.threads, "0: all; the result is the same")
+  command->add_option("--name", o.record.name, "Name of the machine in this file.")
+      ->capture_default_str();
+  command->add_option("--device", o.record.device,
+                      "Device that recorded the outputs, for this file.");
+  command->add_option("--driver", o.record.driver,
+                      "Driver and libraries of the device, for this file.");
+  command
+      ->add_option("--threads", o.threads,
+                   "Number of threads. 0 means all cores. The result does not depend on it.")
       ->check(in_range(0, kMostThreads));
   on_run(context, command, [options, &context] { return run(*options, context); });
 }
@@ -194,21 +221,21 @@ void add_probes(Context& context) {
   auto options = std::make_shared<Options>();
   Options& o = *options;
   CLI::App* command =
-      subcommand(context, "probes", "write products that decide how a matrix unit adds",
+      subcommand(context, "probes", "Make products whose results show how a matrix unit adds.",
                  "assay probes float16 bfloat16 --out probes.h5");
-  command->add_option("DTYPE", o.dtypes, "of the operands; several make probes of each")
-      ->required();
-  context.files.output(command->add_option("--out", o.out, "dataset file to write"))->required();
-  command->add_option("--output-dtype", o.output_dtype, "of the results; float32 tells most");
+  command->add_option("DTYPE", o.dtypes, "Dtype of the operands. Can be repeated.")->required();
+  context.files.output(command->add_option("--out", o.out, "Dataset file to write."))->required();
+  command->add_option("--output-dtype", o.output_dtype,
+                      "Dtype of the results. float32 shows the most.");
   command
       ->add_option(
           "--shape", o.shape,
-          "M,K,N of all products, such as those of a kernel whose division of K depends on "
-          "them (default: 32,128,32 and 32,256,32)")
+          "Sizes M,K,N of all products, for a kernel that divides K by its sizes (default: "
+          "32,128,32 and 32,256,32).")
       ->delimiter(',')
       ->expected(3);
-  command->add_option("--seed", o.seed, "of the random numbers")->capture_default_str();
-  command->add_flag("--compress", o.compress, "deflate what is written");
+  command->add_option("--seed", o.seed, "Seed of the random numbers.")->capture_default_str();
+  command->add_flag("--compress", o.compress, "Compress the arrays in the file.");
   on_run(context, command, [options, &context] {
     std::optional<identify::ProbeShape> shape;
     if (!options->shape.empty()) {
@@ -225,7 +252,9 @@ void add_probes(Context& context) {
       }
     }
     out.commit();
-    if (!context.quiet) print(formatted("{} cases, written to {}\n", count, options->out));
+    print_summary(context,
+                  formatted("{}, written to {}", counted(static_cast<std::int64_t>(count), "case"),
+                            options->out));
     return 0;
   });
 }

@@ -34,7 +34,7 @@ int run_join(const JoinOptions& o, const Context& context) {
   if (!o.json.empty() && o.json != "-") write_file(o.json, whole.json);
   if (o.json == "-") {
     print(whole.json);
-  } else if (!context.quiet) {
+  } else {
     std::int64_t total = 0;
     std::vector<std::string> counts;
     for (const char* outcome : {"pass", "fail", "not_comparable", "untrusted", "error"}) {
@@ -43,14 +43,16 @@ int run_join(const JoinOptions& o, const Context& context) {
       total += found->second;
       counts.push_back(formatted("{} {}", grouped(found->second), outcome));
     }
-    print(formatted("{} case{}: {}\n", grouped(total), total == 1 ? "" : "s", joined(counts)));
+    const std::string line = formatted("{}: {}\n", counted(total, "case"), joined(counts));
+    std::string text = line;
     for (std::size_t i = 0; i < std::min(kExplained, whole.unpassed.size()); ++i) {
-      print(printable_sentence(whole.unpassed[i]) + "\n");
+      text += printable_sentence(whole.unpassed[i]) + "\n";
     }
     if (whole.unpassed.size() > kExplained) {
-      print(formatted("... and {} more\n",
-                      grouped(static_cast<std::int64_t>(whole.unpassed.size() - kExplained))));
+      text += formatted("... and {} more that did not pass\n",
+                        grouped(static_cast<std::int64_t>(whole.unpassed.size() - kExplained)));
     }
+    print_result(context, text, line);
   }
   return code_of(whole.outcome);
 }
@@ -60,14 +62,14 @@ int run_join(const JoinOptions& o, const Context& context) {
 void add_join(Context& context) {
   auto options = std::make_shared<JoinOptions>();
   CLI::App* command =
-      subcommand(context, "join", "one result of the shards of a gate",
+      subcommand(context, "join", "Join the results of the shards of a gate.",
                  "assay join part-1.json part-2.json part-3.json --json result.json");
   context.files
-      .input(
-          command->add_option("PART", options->parts, "JSON of `assay gate --shard`, all of them"))
+      .input(command->add_option("PART", options->parts,
+                                 "JSON files that `assay gate --shard` wrote, one for each shard."))
       ->required();
   context.files.output_or_standard_output(command->add_option(
-      "--json", options->json, "write the result as JSON ('-': standard output)"));
+      "--json", options->json, "Write the result as JSON. '-' is standard output."));
   on_run(context, command, [options, &context] { return run_join(*options, context); });
 }
 

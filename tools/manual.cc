@@ -81,7 +81,7 @@ constexpr TableWords kTableWords[] = {
     {"--target", target_names},
     {"--yardstick", standard_names},
     {"OP", maker_names},
-    {"name", [] { return names_of(study::studies()); }},
+    {"STUDY", [] { return names_of(study::studies()); }},
 };
 
 // Returns the words that an option's value may be, or an empty list if they are in no table.
@@ -256,7 +256,8 @@ std::string zsh_completion(const CLI::App& app) {
       "  )\n"
       "  if ((CURRENT == 2)); then\n"
       "    _describe subcommand commands\n"
-      "    _arguments '--help[how it is used]' '--version[which one this is]'\n"
+      "    _arguments '--help[Show the help.]' '--help-all[Show the help with all options.]' "
+      "'--version[Show the version.]'\n"
       "    return\n"
       "  fi\n"
       "  local command=$words[2]\n"
@@ -322,7 +323,7 @@ std::string option_entries(const std::vector<const CLI::Option*>& options) {
     }
     out += "\n";
     const Words words = words_of(*option);
-    if (!words.empty()) out += formatted(".br\n{}\n", roff("one of " + joined(words)));
+    if (!words.empty()) out += formatted(".br\n{}\n", roff("One of: " + joined(words) + "."));
   }
   return out;
 }
@@ -376,12 +377,12 @@ struct ManOptions {
 int run_man(const ManOptions& o, const Context& context) {
   const CLI::App& app = context.app;
   if (!o.command.empty() && !o.out.empty()) {
-    refuse("--out writes every page; a subcommand's page is printed");
+    refuse("give SUBCOMMAND, whose page is printed, or --out, which writes all pages; not both");
   }
   if (o.out.empty()) {
-    if (!context.quiet) {
-      print(o.command.empty() ? page_of(app) : page_of(app, *app.get_subcommand(o.command)));
-    }
+    print_result(context,
+                 o.command.empty() ? page_of(app) : page_of(app, *app.get_subcommand(o.command)),
+                 "1 manual page");
     return 0;
   }
   const std::filesystem::path folder = o.out;
@@ -390,6 +391,8 @@ int run_man(const ManOptions& o, const Context& context) {
   for (const CLI::App* command : commands_of(app)) {
     write_file(folder / page_file(app, command->get_name()), page_of(app, *command));
   }
+  print_summary(context,
+                formatted("{} manual pages, written to {}", commands_of(app).size() + 1, o.out));
   return 0;
 }
 
@@ -398,13 +401,14 @@ int run_man(const ManOptions& o, const Context& context) {
 void add_completion(Context& context) {
   auto shell = std::make_shared<std::string>();
   CLI::App* command =
-      subcommand(context, "completion", "print the completion of this command line for a shell",
+      subcommand(context, "completion", "Print the completion of this command line for a shell.",
                  "assay completion bash > ~/.local/share/bash-completion/completions/assay");
-  command->add_option("SHELL", *shell, "bash or zsh")
+  command->add_option("SHELL", *shell, "Shell: bash or zsh.")
       ->required()
       ->check(one_of("shell", names_of(kShells)));
   on_run(context, command, [shell, &context] {
-    if (!context.quiet) print(row_named("shell", kShells, *shell).completion(context.app));
+    print_result(context, row_named("shell", kShells, *shell).completion(context.app),
+                 formatted("the completion for {}", *shell));
     return 0;
   });
 }
@@ -412,17 +416,17 @@ void add_completion(Context& context) {
 void add_man(Context& context) {
   auto o = std::make_shared<ManOptions>();
   CLI::App* command =
-      subcommand(context, "man", "print this program's manual page, or that of a subcommand",
+      subcommand(context, "man", "Print the manual page of this program or of a subcommand.",
                  "assay man gate | man -l -");
   Words commands, pages = {page_file(context.app, "")};
   for (const CLI::App* other : commands_of(context.app)) {
     commands.push_back(other->get_name());
     pages.push_back(page_file(context.app, commands.back()));
   }
-  command->add_option("SUBCOMMAND", o->command, "whose page")
+  command->add_option("SUBCOMMAND", o->command, "Subcommand whose page is printed.")
       ->check(one_of("subcommand", commands));
   context.files.output_folder(
-      command->add_option("--out", o->out, "write every page to this folder instead"), pages);
+      command->add_option("--out", o->out, "Write all pages to this folder instead."), pages);
   on_run(context, command, [o, &context] { return run_man(*o, context); });
 }
 

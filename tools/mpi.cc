@@ -26,6 +26,7 @@
 #include "assay/base/text.h"
 #include "assay/campaign/engine.h"
 #include "campaign.h"
+#include "help.h"
 #include "tools.h"
 
 namespace assay::tools {
@@ -61,7 +62,7 @@ class Mpi {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
     if (provided < MPI_THREAD_SERIALIZED) {
-      if (rank_ == 0) print_error("error: this MPI library does not serve threads");
+      if (rank_ == 0) print_error("error: this MPI library does not support threads");
       MPI_Abort(MPI_COMM_WORLD, 2);
     }
   }
@@ -119,7 +120,8 @@ std::string bytes_of(const T& value) {
 }
 template <class T>
 T value_of(const std::string& bytes) {
-  if (bytes.size() < sizeof(T)) throw std::runtime_error("a message of another program came");
+  if (bytes.size() < sizeof(T))
+    throw std::runtime_error("a message of an unknown program was received");
   T value;
   std::memcpy(&value, bytes.data(), sizeof value);
   return value;
@@ -353,19 +355,25 @@ int main(int argc, char** argv) {
   using namespace assay;
   tools::begin_program(argc, argv);
   tools::Mpi mpi(&argc, &argv);
-  CLI::App app{"assay-mpi: a campaign on all ranks of an MPI job; the results are those of assay"};
-  app.footer("Exit codes: 0 done, 2 usage, unreadable file or an error on any rank.");
-  app.set_version_flag("--version", [] { return formatted("assay {}", tools::version()); });
+  CLI::App app{
+      "assay-mpi: run a campaign on all ranks of an MPI job. The results equal those of assay."};
+  app.footer("Exit codes: 0 done, 2 wrong usage, unreadable file or an error on any rank.");
+  app.set_version_flag(
+      "--version", [] { return formatted("assay {}", tools::version()); }, "Show the version.");
   app.name("assay-mpi");
   app.require_subcommand(1);
   tools::Context context{app};
   tools::CampaignFlags flags;
   flags.threads = 1;  // mpirun starts one rank on each core
+  tools::begin_help(app);
   CLI::App* command = campaign_command(
       context, "mpirun -n 8 assay-mpi campaign plans/quick.json --out results", flags);
-  command->add_option("--threads", flags.threads,
-                      "of each rank, 1 unless said, 0: all; the result is the same");
-  command->add_flag("--quiet,-q", context.quiet, "print nothing but errors");
+  command->add_option(
+      "--threads", flags.threads,
+      "Number of threads of each rank (default: 1). 0 means all cores. The result does "
+      "not depend on it.");
+  command->add_flag("-q,--quiet", context.quiet,
+                    "Print only a summary line. -qq prints only errors.");
   if (mpi.rank() == 0) {
     return run_root(mpi, app, context, flags, std::vector<std::string>(argv + 1, argv + argc));
   }

@@ -16,7 +16,7 @@ struct PackOptions {
 };
 
 void say(const OpenedCases& opened, const Context& context) {
-  if (context.quiet) return;
+  if (context.quiet > 0) return;
   for (const std::string& line : split(notes_text(opened), '\n')) print_error(line);
 }
 
@@ -73,7 +73,7 @@ int run_pack(const PackOptions& o, const Context& context) {
   o.source.check_used(sources, outputs);
   DatasetWriter writer(o.out, o.compress);
   std::map<std::string, std::string> whence;  // of cases
-  std::size_t unreadable = 0;
+  ErrorLines errors;
   for (const OpenedCases& source : sources) {
     say(source, context);
     const CaseSource& from = *source.cases;
@@ -82,7 +82,7 @@ int run_pack(const PackOptions& o, const Context& context) {
     for (const std::string& name : from.case_names(o.glob)) {
       const auto [before, is_new] = whence.emplace(name, from.path());
       if (!is_new) {
-        throw FileError(from.path(), name, "is a case of {}, too", before->second);
+        throw FileError(from.path(), name, "is also a case of {}", before->second);
       }
       try {
         if (file != nullptr) {
@@ -94,21 +94,20 @@ int run_pack(const PackOptions& o, const Context& context) {
         }
         if (outputs) add_outputs(writer, from, *outputs->cases, name);
       } catch (const FileError& e) {
-        print_error(formatted("error: {}", e.what()));
-        ++unreadable;
+        errors.add(e.what());
       }
     }
   }
-  if (unreadable > 0) {
-    print_error(formatted("error: {} of {} cases cannot be packed; nothing was written", unreadable,
-                          whence.size()));
+  errors.end();
+  if (errors.count() > 0) {
+    print_error(formatted("error: {} of {} cannot be packed; nothing was written", errors.count(),
+                          counted(static_cast<std::int64_t>(whence.size()), "case")));
     return 2;
   }
   writer.commit();
-  for (const std::string& note : writer.notes()) print_error("note: " + note);
-  if (!context.quiet) {
-    print(formatted("{}: {} case{}\n", o.out, whence.size(), whence.size() == 1 ? "" : "s"));
-  }
+  for (const std::string& note : writer.notes()) print_note(context, note);
+  print_summary(context, formatted("{}: {}", o.out,
+                                   counted(static_cast<std::int64_t>(whence.size()), "case")));
   return 0;
 }
 
@@ -134,14 +133,14 @@ int run_unpack(const UnpackOptions& o, const Context& context) {
   const std::vector<std::string> cases = opened.cases->case_names(o.glob);
   if (o.as == "ttk") {
     for (const std::string& lost : write_ttk(*opened.cases, cases, o.out)) {
-      print_error(formatted("note: TTK's layout has no place for {}; left out", lost));
+      print_note(context,
+                 formatted("{} is left out, because TTK's layout has no place for it", lost));
     }
   } else {
     write_unpacked(opened, cases, array_format_named(o.as), o.out);
   }
-  if (!context.quiet) {
-    print(formatted("{}: {} case{}\n", o.out, cases.size(), cases.size() == 1 ? "" : "s"));
-  }
+  print_summary(context, formatted("{}: {}", o.out,
+                                   counted(static_cast<std::int64_t>(cases.size()), "case")));
   return 0;
 }
 
@@ -149,18 +148,19 @@ int run_unpack(const UnpackOptions& o, const Context& context) {
 
 void add_pack(Context& context) {
   auto options = std::make_shared<PackOptions>();
-  CLI::App* command = subcommand(
-      context, "pack", "write test cases of any layout (`assay list layouts`) to a dataset file",
-      "assay pack dump/ --table cases.csv --out dump.h5");
-  context.files.input(command->add_option("SOURCE", options->sources, "files, folders and globs"),
+  CLI::App* command =
+      subcommand(context, "pack",
+                 "Write test cases of any layout (see `assay list layouts`) to a dataset file.",
+                 "assay pack dump/ --table cases.csv --out dump.h5");
+  context.files.input(command->add_option("SOURCE", options->sources, "Files, folders and globs."),
                       source_reads);
   context.files.input(command->add_option("--outputs", options->outputs,
-                                          "file or folder with outputs of these cases"),
+                                          "File or folder with outputs of these cases."),
                       source_reads);
-  context.files.output(command->add_option("--out", options->out, "dataset file to write"))
+  context.files.output(command->add_option("--out", options->out, "Dataset file to write."))
       ->required();
-  command->add_option("--case", options->glob, "only cases whose name matches this glob");
-  command->add_flag("--compress", options->compress, "compress the arrays");
+  command->add_option("--case", options->glob, "Only use cases whose name matches this glob.");
+  command->add_flag("--compress", options->compress, "Compress the arrays in the file.");
   options->source.add(context, command);
   on_run(context, command, [options, &context] { return run_pack(*options, context); });
 }
@@ -168,16 +168,20 @@ void add_pack(Context& context) {
 void add_unpack(Context& context) {
   auto options = std::make_shared<UnpackOptions>();
   CLI::App* command =
-      subcommand(context, "unpack", "write test cases as arrays in a folder",
+      subcommand(context, "unpack", "Write test cases as arrays in a folder.",
                  "assay unpack datasets/samples/operators.h5 --as npy --out operators/");
   context.files
-      .input(command->add_option("SOURCE", options->file, "dataset file, or another layout"),
-             source_reads)
+      .input(
+          command->add_option("SOURCE", options->file, "Dataset file, or files of another layout."),
+          source_reads)
       ->required();
   const std::vector<std::string> kinds = unpacked_kinds();
-  command->add_option("--as", options->as, joined(kinds))->required()->check(CLI::IsMember(kinds));
-  command->add_option("--out", options->out, "folder to write, new or empty")->required();
-  command->add_option("--case", options->glob, "only cases whose name matches this glob");
+  command->add_option("--as", options->as, "Kind of the files.")
+      ->required()
+      ->check(CLI::IsMember(kinds));
+  command->add_option("--out", options->out, "Folder to write, which must be new or empty.")
+      ->required();
+  command->add_option("--case", options->glob, "Only use cases whose name matches this glob.");
   options->source.add_layout(context, command);
   on_run(context, command, [options, &context] { return run_unpack(*options, context); });
 }

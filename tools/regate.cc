@@ -45,7 +45,7 @@ std::vector<Verdict> judge_again(const SavedResult& saved, const BoundRequest& r
 int run_regate(const RegateOptions& o, const Context& context) {
   const BoundRequest request = o.tolerance.request();
   if (request.standards.empty() && !request.rtol && !request.atol) {
-    refuse("give --standard, or --rtol and --atol: what to judge by");
+    refuse("there is no bound to judge by; give --standard, or --rtol and --atol");
   }
   GateReport report;
   report.golden_file = o.results;
@@ -65,7 +65,9 @@ int run_regate(const RegateOptions& o, const Context& context) {
   if (!o.json.empty() && o.json != "-") write_file(o.json, gate_json(report));
   if (o.json == "-") {
     print(gate_json(report));
-  } else if (!context.quiet) {
+  } else if (context.quiet > 0) {
+    print_summary(context, gate_line(report));
+  } else {
     std::size_t width = 4;
     std::map<std::string, std::int64_t> notes;
     for (const CaseReport& c : report.cases)
@@ -80,8 +82,7 @@ int run_regate(const RegateOptions& o, const Context& context) {
       }
     }
     for (const auto& [note, verdicts] : notes) {
-      print(formatted("note, of {} verdict{}: {}\n", verdicts, verdicts == 1 ? "" : "s",
-                      printable_sentence(note)));
+      print(formatted("note ({}): {}\n", counted(verdicts, "verdict"), printable_sentence(note)));
     }
     for (const std::string& note : report.notes) {
       print(formatted("note: {}\n", printable_sentence(note)));
@@ -94,15 +95,15 @@ int run_regate(const RegateOptions& o, const Context& context) {
 
 void add_regate(Context& context) {
   auto options = std::make_shared<RegateOptions>();
-  CLI::App* command = subcommand(context, "regate", "judge saved metrics by another standard",
+  CLI::App* command = subcommand(context, "regate", "Judge saved metrics by another standard.",
                                  "assay regate result.json --standard torch");
   context.files
       .input(command->add_option("RESULT", options->results,
-                                 "JSON of gate --histograms or of compare"))
+                                 "JSON of `assay gate --histograms` or of `assay compare`."))
       ->required();
   options->tolerance.add(context, command);
   context.files.output_or_standard_output(command->add_option(
-      "--json", options->json, "write the result as JSON ('-': standard output)"));
+      "--json", options->json, "Write the result as JSON. '-' is standard output."));
   on_run(context, command, [options, &context] { return run_regate(*options, context); });
 }
 

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "assay/base/file.h"
+#include "assay/base/text.h"
 #include "assay/report/campaign_html.h"
 #include "assay/wire/campaign_results_file.h"
 #include "campaign.h"
@@ -25,6 +26,9 @@ int run_report(const ReportOptions& o, const Context& context) {
     print(page);
   } else {
     write_file(o.html, page);
+    print_summary(
+        context, formatted("{}, written to {}",
+                           counted(static_cast<std::int64_t>(results.size()), "campaign"), o.html));
   }
   return 0;
 }
@@ -34,17 +38,17 @@ int run_report(const ReportOptions& o, const Context& context) {
 void add_report(Context& context) {
   auto o = std::make_shared<ReportOptions>();
   CLI::App* command = subcommand(
-      context, "report", "results of campaigns as one page with plots, several side by side",
+      context, "report", "Show the results of one or more campaigns as an HTML page with plots.",
       "assay report results --html page.html");
   context.files
       .input(command->add_option("RESULT", o->results,
-                                 "JSON of a campaign, or the folder that it was written to"),
+                                 "JSON of a campaign, or the folder of its results."),
              results_read)
       ->required()
       ->type_name("FILE");
   context.files
       .output_or_standard_output(
-          command->add_option("--html", o->html, "the page ('-': standard output)"))
+          command->add_option("--html", o->html, "Page to write. '-' is standard output."))
       ->required();
   on_run(context, command, [o, &context] { return run_report(*o, context); });
 }

@@ -15,13 +15,16 @@ int run_repro(const std::string& line, const Context& context) {
   const std::string program =
       words.empty() ? "" : std::filesystem::path(words.front()).filename().string();
   if (program != own && program != "assay") {
-    refuse("'{}' is no line of a report of {}: it must begin with '{} SUBCOMMAND'", line, own, own);
+    refuse("'{}' is not a reproducer line of {}; it must begin with '{} SUBCOMMAND'", line, own,
+           own);
   }
   if (words.size() < 2 || words[1].starts_with("-")) {
-    refuse("'{}' names no subcommand", line);
+    refuse("'{}' has no subcommand; give the whole line of the report", line);
   }
-  if (words[1] == "repro") refuse("a line to repeat is no `repro` itself");
+  if (words[1] == "repro") refuse("the line must not be a `repro` line");
   words.front() = shell_words(context.program).front();
+  if (context.quiet > 0)
+    words.push_back("-" + std::string(static_cast<std::size_t>(context.quiet), 'q'));
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
@@ -33,9 +36,9 @@ int run_repro(const std::string& line, const Context& context) {
 void add_repro(Context& context) {
   auto line = std::make_shared<std::string>();
   CLI::App* command =
-      subcommand(context, "repro", "run the reproducer line of a report again",
+      subcommand(context, "repro", "Run the `reproduce:` line of a report again.",
                  "assay repro 'assay gate datasets/samples/transformer_gemms.h5 --recorded h200'");
-  command->add_option("LINE", *line, "what stands behind `reproduce:`, in quotes")->required();
+  command->add_option("LINE", *line, "Text after `reproduce:`, in quotes.")->required();
   on_run(context, command, [line, &context] { return run_repro(*line, context); });
 }
 

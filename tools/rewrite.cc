@@ -1,6 +1,7 @@
 // assay emulate, golden, inject: commands that write a new dataset file from one.
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <span>
 
 #include "assay/base/error.h"
@@ -25,12 +26,12 @@ struct RewriteOptions {
 };
 
 void add_common(Context& context, CLI::App* command, RewriteOptions& o) {
-  context.files.input(command->add_option("FILE", o.file, "dataset file"))->required();
+  context.files.input(command->add_option("FILE", o.file, "Dataset file to read."))->required();
   o.out_option =
-      context.files.output_in_place(command->add_option("--out", o.out, "file to write"))
+      context.files.output_in_place(command->add_option("--out", o.out, "Dataset file to write."))
           ->required();
-  command->add_option("--case", o.glob, "only cases whose name matches this glob");
-  command->add_flag("--compress", o.compress, "deflate what is written");
+  command->add_option("--case", o.glob, "Only use cases whose name matches this glob.");
+  command->add_flag("--compress", o.compress, "Compress the arrays in the file.");
 }
 
 struct Source {
@@ -40,10 +41,35 @@ struct Source {
   bool rows;  // are its cases
 };
 
-// The result of a command for a case: a line to print, and whether it counts as done.
+// The result of a command for a case. If the case is skipped, `text` is the reason, and otherwise a
+// line to print.
 struct CaseResult {
   bool done;
-  std::string line;
+  std::string text;
+};
+
+// The cases that were skipped, by the reason.
+class SkippedCases {
+ public:
+  void add(const std::string& name, const std::string& reason) {
+    Cases& cases = reasons_[reason];
+    if (cases.count++ == 0) cases.first = name;
+  }
+  void print_notes(const Context& context) const {
+    for (const auto& [reason, cases] : reasons_) {
+      print_note(context, cases.count == 1
+                              ? formatted("{} is skipped: {}", cases.first, reason)
+                              : formatted("{} are skipped: {} (first: {})",
+                                          counted(cases.count, "case"), reason, cases.first));
+    }
+  }
+
+ private:
+  struct Cases {
+    std::int64_t count = 0;
+    std::string first = {};
+  };
+  std::map<std::string, Cases> reasons_;
 };
 
 // Copies every case and lets `change` add to it. Cases that cannot be changed are named on standard
@@ -53,7 +79,10 @@ int rewrite(
     const RewriteOptions& o, const Context& context,
     const std::function<CaseResult(const Source&, DatasetWriter&, const std::string&)>& change) {
   if (!o.glob.empty() && same_file(o.file, o.out)) {
-    refuse("--out {} is the input, and with --case its other cases would be lost", o.out);
+    refuse(
+        "--out {} is the input, and with --case its other cases would be lost; write "
+        "another file",
+        o.out);
   }
   const Source source(o.file);
   const DatasetFile& in = source.file;
@@ -61,12 +90,14 @@ int rewrite(
   DatasetWriter out(o.out, o.compress);
   out.write_attributes(in.attributes());
   std::size_t done = 0, failed = 0, refused = 0;
+  SkippedCases skipped;
+  ErrorLines errors;
   for (const std::string& name : cases) {
     try {
       (void)in.info(name);
     } catch (const FileError& e) {
       ++refused;
-      print_error(formatted("error: {}", e.what()));
+      errors.add(e.what());
       continue;
     }
     out.copy(in, name);
@@ -74,26 +105,33 @@ int rewrite(
       const CaseResult result = change(source, out, name);
       done += result.done ? 1 : 0;
       if (!result.done)
-        print_error(result.line);
-      else if (!context.quiet)
-        print(printable_sentence(result.line) + "\n");
+        skipped.add(name, result.text);
+      else if (context.quiet == 0)
+        print(printable_sentence(result.text) + "\n");
     } catch (const Refusal& e) {
       ++failed;
-      print_error(formatted("error: {}: {}", o.file, e.what()));
+      errors.add(formatted("{}: {}", o.file, e.what()));
     }
   }
+  skipped.print_notes(context);
+  errors.end();
   if (done == 0) {
-    print_error(formatted("error: {}: nothing was done for any of {} cases; {} is not written",
-                          o.file, cases.size(), o.out));
+    print_error(formatted("error: {}: {} changed; {} is not written", o.file,
+                          cases.size() == 1 ? std::string("the only case was not")
+                                            : formatted("none of {} cases was", cases.size()),
+                          o.out));
     return refused > 0 ? 2 : 3;
   }
   if (refused > 0 && same_file(o.file, o.out)) {
-    refuse("--out {} is the input, and what is refused of it would be lost", o.out);
+    refuse("--out {} is the input, and its refused cases would be lost; write another file", o.out);
   }
   out.commit();
-  for (const std::string& note : out.notes()) print_error("note: " + note);
-  if (!context.quiet) {
-    print(formatted("{} of {} cases, written to {}\n", done, cases.size(), o.out));
+  for (const std::string& note : out.notes()) print_note(context, note);
+  // With --verify, the agreement is the summary.
+  if (context.quiet == 0 || !o.verify) {
+    print_summary(context,
+                  formatted("{} of {}, written to {}", done,
+                            counted(static_cast<std::int64_t>(cases.size()), "case"), o.out));
   }
   return refused > 0 ? 2 : failed > 0 ? 3 : 0;
 }
@@ -110,7 +148,7 @@ struct Agreement {
 };
 Agreement agreement(const Tensor& emulated, const Tensor& recorded, const std::string& producer) {
   if (&emulated.format() != &recorded.format() || emulated.shape() != recorded.shape()) {
-    return {recorded.size(), formatted("{}: not comparable, it is {} {}", producer,
+    return {recorded.size(), formatted("{}: not comparable, because it is {} {}", producer,
                                        recorded.format().name, shape_text(recorded.shape()))};
   }
   const Format& f = emulated.format();
@@ -125,9 +163,12 @@ Agreement agreement(const Tensor& emulated, const Tensor& recorded, const std::s
     }
   }
   result.text = result.differ == 0
-                    ? formatted("{}: all {} bit for bit", producer, grouped(emulated.size()))
-                    : formatted("{}: {} of {} differ, {}", producer, grouped(result.differ),
-                                grouped(emulated.size()), result.text);
+                    ? formatted("{}: {} bit for bit", producer,
+                                emulated.size() == 1
+                                    ? std::string("the only element agrees")
+                                    : formatted("all {} elements agree", grouped(emulated.size())))
+                    : formatted("{}: {} of {} elements differ, {}", producer,
+                                grouped(result.differ), grouped(emulated.size()), result.text);
   return result;
 }
 
@@ -142,14 +183,13 @@ Tensor computed(const Source& in, const Case& c,
 int run_emulate(const RewriteOptions& o, const Context& context) {
   const Machine& machine = machine_named(o.machine);
   if (o.with_accumulator && o.out.empty()) {
-    refuse("--with-accumulator writes to the file that --out names");
+    refuse("--with-accumulator needs --out FILE");
   }
   std::int64_t agree = 0, differ = 0, accumulators = 0;
   const auto one = [&](const Source& in, DatasetWriter* out, const std::string& name) {
     Case whole = in.file.read(name, {.inputs = true, .golden = false, .recorded = o.verify});
     if (find_operator(whole.op) == nullptr) {
-      return CaseResult{false, formatted("{}: skipped: assay does not emulate the operator '{}'",
-                                         name, whole.op)};
+      return CaseResult{false, formatted("assay does not emulate the operator '{}'", whole.op)};
     }
     const Case c = judged_case(std::move(whole));
     const Tensor result = computed(
@@ -186,58 +226,62 @@ int run_emulate(const RewriteOptions& o, const Context& context) {
   };
   int code;
   if (o.out.empty()) {
-    if (!o.verify) refuse("--out or --verify is needed");
+    if (!o.verify) refuse("there is nothing to do; give --out FILE or --verify");
     const Source in(o.file);
     code = 0;
+    SkippedCases skipped;
+    ErrorLines errors;
     for (const std::string& name : in.file.case_names(o.glob)) {
       try {
         const CaseResult result = one(in, nullptr, name);
         if (!result.done) {
-          print_error(result.line);
-        } else if (!context.quiet) {
-          print(printable_sentence(result.line) + "\n");
+          skipped.add(name, result.text);
+        } else if (context.quiet == 0) {
+          print(printable_sentence(result.text) + "\n");
         }
       } catch (const FileError& e) {
         code = 2;
-        print_error(formatted("error: {}", e.what()));
+        errors.add(e.what());
       } catch (const Refusal& e) {
         if (code == 0) code = 3;
-        print_error(formatted("error: {}: {}", o.file, e.what()));
+        errors.add(formatted("{}: {}", o.file, e.what()));
       }
     }
+    skipped.print_notes(context);
+    errors.end();
   } else {
     code = rewrite(o, context, [&](const Source& in, DatasetWriter& out, const std::string& name) {
       return one(in, &out, name);
     });
     if (o.with_accumulator && accumulators == 0 && code == 0) {
-      print_error(formatted("error: {}: no case has an accumulator that is cast", o.file));
+      print_error(formatted(
+          "error: {}: no case has an accumulator to write; leave out --with-accumulator", o.file));
       code = 3;
     }
   }
   if (!o.verify || code == 2) return code;
   if (agree + differ == 0) {
-    print_error(formatted("error: {}: no recorded outputs to verify with", o.file));
+    print_error(formatted(
+        "error: {}: there are no recorded outputs to compare with; leave out --verify", o.file));
     return 3;
   }
-  if (!context.quiet) {
-    print(formatted("{} of {} recorded outputs agree bit for bit with {}\n", grouped(agree),
-                    grouped(agree + differ), machine.name));
-  }
+  print_summary(context, formatted("{} of {} agree bit for bit with {}", grouped(agree),
+                                   counted(agree + differ, "recorded output"), machine.name));
   return differ > 0 ? 1 : code;
 }
 
 int run_golden(const RewriteOptions& o, const Context& context) {
   return rewrite(o, context, [&](const Source& in, DatasetWriter& out, const std::string& name) {
     if (o.tolerance && in.rows) {
-      refuse_case(name, "--tolerance derives the bound of one case, and each of its rows is one");
+      refuse_case(
+          name, "--tolerance gives each case its own bound, but its rows are cases and share one");
     }
     Case whole = in.file.read(name, {.inputs = true, .golden = false, .recorded = false});
     if (whole.inputs.empty() || find_operator(whole.op) == nullptr) {
-      return CaseResult{
-          false, formatted("{}: skipped: {}", name,
-                           whole.inputs.empty()
-                               ? std::string("it has no inputs")
-                               : formatted("assay does not compute the operator '{}'", whole.op))};
+      return CaseResult{false,
+                        whole.inputs.empty()
+                            ? std::string("there are no inputs")
+                            : formatted("assay does not compute the operator '{}'", whole.op)};
     }
     const Case c = judged_case(std::move(whole));
     const Tensor result =
@@ -274,12 +318,12 @@ void require_output(const StoredCase& info, const FaultSpec& spec) {
   std::vector<std::string> names;
   if (info.names_outputs()) names = keys_of(info.outputs);
   if (spec.output.empty() && !names.empty()) {
-    refuse_case(info.name, "has several outputs; say which one breaks, as in output={}: {}",
-                names[0], joined(names));
+    refuse_case(info.name, "has the outputs {}; choose one in the fault, such as output={}",
+                joined(names), names[0]);
   }
   if (spec.output.empty() || info.has_output(spec.output)) return;
   refuse_case(info.name, names.empty()
-                             ? formatted("has one output, without a name: the fault has output={}",
+                             ? formatted("has only one output, without a name; leave out output={}",
                                          spec.output)
                              : formatted("has no output '{}'{}; its outputs are {}", spec.output,
                                          did_you_mean_aside(spec.output, names), joined(names)));
@@ -293,12 +337,13 @@ int run_inject(const RewriteOptions& o, const Context& context) {
     const DatasetFile in(o.file);
     const std::vector<std::string> producers = producers_of(in, in.case_names(o.glob));
     if (producers.size() != 1) {
-      refuse(producers.empty()
-                 ? formatted(
-                       "{} has no recorded outputs to put faults into; `assay emulate` makes some",
-                       o.file)
-                 : formatted("{} has outputs of several producers; choose one with --recorded: {}",
-                             o.file, joined(producers)));
+      refuse(
+          producers.empty()
+              ? formatted(
+                    "{} has no recorded outputs to put faults into; make some with `assay emulate`",
+                    o.file)
+              : formatted("{} has outputs of several producers; choose one with --recorded: {}",
+                          o.file, joined(producers)));
     }
     producer = producers[0];
   }
@@ -309,14 +354,12 @@ int run_inject(const RewriteOptions& o, const Context& context) {
         require_output(info, spec);
         const StoredOutput* of = info.find_output(spec.output);
         if (of == nullptr || of->recorded_by(producer) == nullptr) {
-          return CaseResult{false,
-                            formatted("{}: skipped: no recorded output of '{}'", name, producer)};
+          return CaseResult{false, formatted("there is no recorded output of '{}'", producer)};
         }
         Tensor tensor = in.read_output(name, producer, spec.output);
         const Injection injection = injected(tensor, spec, name);
         if (injection.flips.empty()) {
-          return CaseResult{false,
-                            formatted("{}: not injectable: no element can take {}", name, o.fault)};
+          return CaseResult{false, formatted("not injectable: no element can take {}", o.fault)};
         }
         std::string line = (spec.output.empty() ? name : name + ":" + spec.output) + ":";
         // A tile has 256 elements, so only the first few are shown.
@@ -343,47 +386,49 @@ int run_inject(const RewriteOptions& o, const Context& context) {
 void add_emulate(Context& context) {
   auto options = std::make_shared<RewriteOptions>();
   CLI::App* command = subcommand(
-      context, "emulate", "compute every case on an emulated machine",
+      context, "emulate", "Compute every case on an emulated machine.",
       "assay emulate datasets/samples/transformer_gemms.h5 --machine ascend910b --out outputs.h5");
   add_common(context, command, *options);
   options->out_option->required(false);
   command
       ->add_option("--machine", options->machine,
-                   "`assay list machines`; with parameters of its matrix unit: hopper,kept_bits=24")
+                   "Machine (see `assay list machines`), also with parameters of its matrix unit: "
+                   "hopper,kept_bits=24.")
       ->required();
-  command->add_flag(
-      "--verify", options->verify,
-      "compare with the recorded outputs, bit for bit; exit code 1 where they differ");
-  command->add_option("--recorded", options->recorded, "of these, only this producer's");
+  command->add_flag("--verify", options->verify,
+                    "Compare with the recorded outputs, bit for bit. Exit with 1 if they differ.");
+  command->add_option("--recorded", options->recorded,
+                      "Only compare with the outputs of this producer.");
   command->add_flag("--with-accumulator", options->with_accumulator,
-                    "write each product before its cast as well, as a kernel could: "
-                    "`gate --abft residual_compensated` takes it");
+                    "Also write the accumulator of each product, before its cast, for "
+                    "`assay gate --abft residual_compensated`.");
   on_run(context, command, [options, &context] { return run_emulate(*options, context); });
 }
 
 void add_golden(Context& context) {
   auto options = std::make_shared<RewriteOptions>();
   CLI::App* command =
-      subcommand(context, "golden", "compute the golden result of every case that has inputs",
+      subcommand(context, "golden", "Compute the golden result of every case that has inputs.",
                  "assay golden inputs.h5 --out golden.h5 --tolerance");
   add_common(context, command, *options);
   command->add_flag("--tolerance", options->tolerance,
-                    "also give each case an rtol and atol derived from its own data, and why");
+                    "Also give each case an rtol and atol that are derived from its data, and the "
+                    "reason.");
   on_run(context, command, [options, &context] { return run_golden(*options, context); });
 }
 
 void add_inject(Context& context) {
   auto options = std::make_shared<RewriteOptions>();
   CLI::App* command = subcommand(
-      context, "inject", "put faults into recorded outputs",
+      context, "inject", "Put faults into recorded outputs.",
       "assay inject outputs.h5 --fault flip,bit=14,seed=1 --recorded ascend910b --out broken.h5");
   add_common(context, command, *options);
   command
       ->add_option("--fault", options->fault,
-                   "flip,bit=N[,direction=0to1|1to0][,site=tile][,output=NAME][,at=I:J][,seed=N]"
-                   "[,count=N], and other changes and sites: `assay list faults`")
+                   "Fault: flip,bit=N[,direction=0to1|1to0][,site=tile][,output=NAME][,at=I:J]"
+                   "[,seed=N][,count=N], or another change or site (see `assay list faults`).")
       ->required();
-  command->add_option("--recorded", options->recorded, "the producer whose outputs are changed");
+  command->add_option("--recorded", options->recorded, "Producer whose outputs are changed.");
   on_run(context, command, [options, &context] { return run_inject(*options, context); });
 }
 

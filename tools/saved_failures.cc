@@ -14,8 +14,8 @@ SavedFailures::SavedFailures(const std::string& path, const GateFiles& found) : 
       const auto [first, fresh] = files.emplace(name, file.golden.path);
       if (fresh) continue;
       refuse(
-          "--save-failures {}: case '{}' is in {} and in {}, and a file holds one case of "
-          "a name; judge them apart",
+          "--save-failures {}: case '{}' is in {} and in {}, but a file has only one case of each "
+          "name; judge the files one at a time",
           path, name, first->second, file.golden.path);
     }
   }
@@ -52,10 +52,10 @@ void SavedFailures::add(const CaseSource& golden, const CaseSource* recorded,
   ++count_;
 }
 
-bool SavedFailures::commit() {
+bool SavedFailures::commit(const Context& context) {
   if (count_ == 0) return false;
   writer_.commit();
-  for (const std::string& note : writer_.notes()) print_error("note: " + note);
+  for (const std::string& note : writer_.notes()) print_note(context, note);
   return true;
 }
 

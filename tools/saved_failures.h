@@ -12,6 +12,8 @@
 
 namespace assay::tools {
 
+struct Context;
+
 // Cases that did not pass, as they are stored, with all outputs that were judged. add() may be
 // called from several threads.
 class SavedFailures {
@@ -23,7 +25,7 @@ class SavedFailures {
   void add(const CaseSource& golden, const CaseSource* recorded,
            const std::vector<GatedCase>& outputs);
   // Returns true if there were any failures.
-  bool commit();
+  bool commit(const Context& context);
 
  private:
   DatasetWriter writer_;

@@ -12,7 +12,7 @@ Shard parse_shard(const std::string& text) {
   const int index = read_number<int>(parts.front()).value_or(0);
   const int count = read_number<int>(parts.back()).value_or(0);
   if (parts.size() != 2 || index < 1 || index > count) {
-    refuse("--shard {}: i/n is needed, i from 1 to n, such as 2/8", text);
+    refuse("--shard {}: i/n with i from 1 to n is needed, such as 2/8", text);
   }
   return {index, count};
 }

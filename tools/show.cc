@@ -85,21 +85,24 @@ int run_inspect(const std::string& path, const std::string& glob, const SourceOp
   for (const auto& [name, value] : dataset != nullptr ? dataset->attributes() : opened.attributes) {
     out += printable_sentence(formatted("{}: {}", name, attribute_text(value))) + "\n";
   }
-  std::vector<std::vector<std::string>> rows = {{"case", "op", "inputs", "golden", "outputs"}};
+  std::vector<std::vector<std::string>> rows = {
+      {"case", "operator", "inputs", "golden result", "recorded outputs"}};
   std::vector<std::string> details;
   bool unreadable = false;
   std::int64_t with = 0, without = 0;  // number of datasets with and without a checksum
   if (verify && dataset == nullptr) {
-    refuse(options.rows_are_cases ? "--verify reads arrays as they lie: leave --rows-are-cases out"
-                                  : "--verify reads dataset files, which alone have checksums");
+    refuse(options.rows_are_cases
+               ? "--verify reads arrays as they are stored; leave out --rows-are-cases"
+               : "--verify needs a dataset file, because only dataset files have checksums");
   }
+  ErrorLines errors;
   for (const std::string& name : names) {
     StoredCase info;
     try {
       info = file.info(name);
       if (verify) verify_case(*dataset, info, with, without);
     } catch (const FileError& e) {
-      print_error(formatted("error: {}", e.what()));
+      errors.add(e.what());
       rows.push_back({printable_name(name), "error", "-", "-", "-"});
       unreadable = true;
       continue;
@@ -142,15 +145,20 @@ int run_inspect(const std::string& path, const std::string& glob, const SourceOp
       add_details(output, of, of.attributes);
     }
   }
+  errors.end();
   out += "\n" + columns_text(rows);
   for (const std::string& line : details) out += line;
-  out += formatted("\n{} {}\n", names.size(), names.size() == 1 ? "case" : "cases");
+  const std::string count = counted(static_cast<std::int64_t>(names.size()), "case");
+  out += formatted("\n{}\n", count);
   if (verify && !unreadable) {
-    out += formatted("{} datasets are as they were written, by their checksums; {} have none\n",
-                     with, without);
+    out += formatted("{} match their checksums; {} have no checksum\n", counted(with, "array"),
+                     without);
     out += formatted("SHA-256 of the file: {}\n", sha256(read_file(path)));
   }
-  if (!context.quiet) print(out);
+  print_result(context, out,
+               verify && !unreadable
+                   ? formatted("{}; {} match their checksums", count, counted(with, "array"))
+                   : count);
   return unreadable ? 2 : 0;
 }
 
@@ -172,7 +180,7 @@ std::string specials_words(const Format& f) {
   return "";
 }
 
-std::string formats_table() {
+std::string dtypes_table() {
   std::vector<std::vector<std::string>> rows = {{"dtype", "bits", "exponent", "mantissa", "bias",
                                                  "specials", "max", "min normal", "min subnormal"}};
   for (const Format& f : formats()) {
@@ -191,8 +199,8 @@ std::string formats_table() {
   }
   std::string complex = "\n";
   for (const Format& f : complex_formats()) {
-    complex += formatted("{}: complex numbers, two {} one after the other, the real part first\n",
-                         f.name, part_format(f).name);
+    complex += formatted("{}: complex numbers of two {}, the real part first\n", f.name,
+                         part_format(f).name);
   }
   return columns_text(rows) + complex;
 }
@@ -297,16 +305,16 @@ std::string machines_text() {
     out += "\n";
   }
   return out + function_libraries_text() +
-         "documented: the vendor's text; measured: recorded hardware results agree;\n"
-         "inferred: fits published figures; assumed: a choice\n";
+         "documented: from the vendor's text; measured: recorded hardware results agree;\n"
+         "inferred: fits published figures; assumed: chosen without evidence\n";
 }
 
 std::string operators_text() {
   std::string out;
   for (const Operator& op : operators()) out += operator_text(op) + "\n";
   return out +
-         "name=VALUE: what a case has where it says nothing\n"
-         "as in: --parameter axis=0 or the attribute axis of a case; `assay generate OP` makes "
+         "name=VALUE: the default value\n"
+         "example: --parameter axis=0, or the attribute axis of a case; `assay generate OP` makes "
          "cases\n";
 }
 
@@ -326,7 +334,7 @@ std::string standard_text(const Standard& s) {
       s.publication.text(), s.round_expected ? "" : "not ",
       s.nan_equal ? "equals" : "differs from");
   if (const std::string_view hole = hole_of(s.name); !hole.empty()) {
-    out += formatted("  as it was published, which {},as_published judges by: {}\n", s.name, hole);
+    out += formatted("  as it was published (use {},as_published): {}\n", s.name, hole);
   }
   if (s.growth != Growth::kNone) {
     out += s.growth == Growth::kLinear
@@ -351,8 +359,9 @@ std::string bounded_operators() {
 // Describes the laws against which draws are tested.
 std::string laws_text() {
   std::string out =
-      "distribution(LAW,...): draws, tested against a law; all tests together fail right draws\n"
-      "  with probability delta (1e-6 unless given) at most\n";
+      "distribution(LAW,...): tests random draws against a law; all tests together fail right "
+      "draws\n"
+      "  with a probability of at most delta (default 1e-6)\n";
   std::vector<std::vector<std::string>> rows = {{"  law", "draws", "golden result"}};
   for (const Law& law : laws()) {
     std::string name = formatted("  {}", law.name);
@@ -378,22 +387,24 @@ std::string standards_text() {
   std::string out;
   for (const Standard& s : standards()) out += standard_text(s);
   out += formatted(
-      "accumulation, accumulation(MACHINE): what the machine's accumulation can do to an exact "
-      "result,\n  by the sizes of the case's operands ({})\n",
+      "accumulation, accumulation(MACHINE): the largest error that the machine's accumulation can "
+      "cause,\n  from the sizes of the case's operands ({})\n",
       bounded_operators());
   out += formatted(
-      "expected_error, expected_error(MACHINE): errors as chance makes them on the machine (none: "
-      "float32 sums in\n  any order), the largest and the sum of their squares ({})\n",
+      "expected_error, expected_error(MACHINE): random rounding errors of the machine (without a "
+      "machine: of float32 sums in\n  any order), the largest one and the sum of their squares "
+      "({})\n",
       chance_operators());
   out +=
-      "indices, indices(STANDARD): of top-k, argsort, unique: the values of the input `of` at the "
-      "indices along\n  `axis` are those at the golden ones (equal, within the case's rtol and "
-      "atol, "
-      "or by that standard);\n  out of range, or twice in a row, fails\n";
+      "indices, indices(STANDARD): for top-k, argsort and unique. The values of the input `of` at "
+      "the "
+      "indices along\n  `axis` must match those at the golden indices (equal, within the case's "
+      "rtol "
+      "and atol, or by that standard).\n  An index that is out of range or repeated fails.\n";
   return out + laws_text() +
-         "ulp(n): at most n representable values apart, any dtype\n"
+         "ulp(n): at most n representable values apart, for any dtype\n"
          "bit_equal: the same bit patterns\n"
-         "eps: the dtype's spacing at 1\n";
+         "eps: the spacing of the dtype at 1\n";
 }
 
 std::string thresholds_text() {
@@ -418,7 +429,7 @@ std::string thresholds_text() {
     out += formatted("arithmetic={}: {}\n", row.name, row.summary);
   }
   return out +
-         "\nas in: --abft rounding_variance,groups=0,columns=1 or --abft "
+         "\nexample: --abft rounding_variance,groups=0,columns=1 or --abft "
          "v_abft,variant=recalibrated\n";
 }
 
@@ -432,7 +443,7 @@ std::string distributions_text() {
     }
     out += "\n";
   }
-  return out + "as in: --distribution normal,mean=1 or --a student_t,nu=3,scale=0.01\n";
+  return out + "example: --distribution normal,mean=1 or --a student_t,nu=3,scale=0.01\n";
 }
 
 std::string attributes_table() {
@@ -474,16 +485,19 @@ std::string operator_text(const Operator& op) {
 void add_inspect(Context& context) {
   auto file = std::make_shared<std::string>(), glob = std::make_shared<std::string>();
   auto options = std::make_shared<SourceOptions>();
-  CLI::App* command = subcommand(context, "inspect",
-                                 "show what is in a dataset file, or a folder of another layout",
-                                 "assay inspect datasets/samples/transformer_gemms.h5");
+  CLI::App* command = subcommand(
+      context, "inspect", "Show the content of a dataset file, or of files of another layout.",
+      "assay inspect datasets/samples/transformer_gemms.h5");
   context.files
-      .input(command->add_option("FILE", *file, "dataset file, or another layout"), source_reads)
+      .input(command->add_option("FILE", *file, "Dataset file, or files of another layout."),
+             source_reads)
       ->required();
-  command->add_option("--case", *glob, "only cases whose name matches this glob");
+  command->add_option("--case", *glob, "Only use cases whose name matches this glob.");
   auto verify = std::make_shared<bool>(false);
-  command->add_flag("--verify", *verify,
-                    "read all of it, hold it to its checksums, and print the file's SHA-256");
+  command->add_flag(
+      "--verify", *verify,
+      "Read all arrays, compare them with their checksums, and print the SHA-256 of the "
+      "file.");
   options->add_layout(context, command);
   on_run(context, command, [file, glob, options, verify, &context] {
     return run_inspect(*file, *glob, *options, *verify, context);
@@ -496,7 +510,7 @@ void add_list(Context& context) {
     std::string (*text)();
   };
   static constexpr Table kTables[] = {
-      {.name = "formats", .text = formats_table},
+      {.name = "dtypes", .text = dtypes_table},
       {.name = "machines", .text = machines_text},
       {.name = "operators", .text = operators_text},
       {.name = "standards", .text = standards_text},
@@ -509,26 +523,35 @@ void add_list(Context& context) {
   };
   auto what = std::make_shared<std::string>(), json = std::make_shared<std::string>();
   CLI::App* command =
-      subcommand(context, "list", "show the tables, with where each entry is known from",
+      subcommand(context, "list",
+                 "Show a table: dtypes, machines, operators, standards and others, with sources.",
                  "assay list standards");
   std::vector<std::string> names = names_of(kTables);
   const std::string last = names.back();
   const std::string words = joined(std::span(names).first(names.size() - 1)) + " or " + last;
-  command->add_option("TABLE", *what, words)->required()->check(one_of("table", names));
+  command->add_option("TABLE", *what, "Table: " + words + ".")
+      ->required()
+      ->check(one_of("table", names));
   context.files.output_or_standard_output(command->add_option(
       "--json", *json,
-      "write the standards as a file that --standards takes, in which each has its name "
-      "('-': standard output)"));
+      "Write the table of standards as a file for --standards. '-' is standard output."));
   on_run(context, command, [what, json, &context] {
     if (!json->empty() && *what != "standards") {
-      refuse("--json writes the table of standards alone: assay list standards --json FILE");
+      refuse("--json writes only the table of standards: assay list standards --json FILE");
     }
     const std::string text = json->empty() ? "" : wire::standards_json(standards());
     if (*json == "-")
       print(text);
     else if (!json->empty())
       write_file(*json, text);
-    if (!context.quiet && *json != "-") print(row_named("table", kTables, *what).text());
+    if (*json != "-") {
+      print_result(context, row_named("table", kTables, *what).text(),
+                   json->empty() ? formatted("the table of {}", *what)
+                                 : formatted("{}, written to {}",
+                                             counted(static_cast<std::int64_t>(standards().size()),
+                                                     "standard"),
+                                             *json));
+    }
     return 0;
   });
 }

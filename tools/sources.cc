@@ -28,7 +28,7 @@ std::optional<Shape> shape_of(const std::string& text, const char* option) {
   if (text.empty()) return std::nullopt;
   std::optional<Shape> shape = read_shape(text, ',');
   if (!shape) {
-    refuse("{} '{}' must be extents joined by commas, or scalar", option, text);
+    refuse("{} '{}': sizes joined by commas are needed, such as 64,512, or scalar", option, text);
   }
   (void)element_count(*shape);
   return shape;
@@ -59,26 +59,29 @@ std::vector<std::string> files_of_table(const std::string& path) {
 void SourceOptions::add_layout(Context& context, CLI::App* command) {
   command->add_option(
       "--layout", layout,
-      "what the folder or file is (`assay list layouts`); else told by its content");
+      "Layout of the folder or file (see `assay list layouts`). By default it is found from the "
+      "content.");
   context.files
-      .input(command->add_option("--table", table, "TTK's case table (CSV)"), files_of_table)
+      .input(command->add_option("--table", table, "Case table of TTK (CSV)."), files_of_table)
       ->type_name("FILE");
-  command->add_option("--dtype", dtype, "dtype of raw outputs that do not say it");
+  command->add_option("--dtype", dtype, "Dtype of outputs whose file does not give it.");
   command->add_option("--golden-dtype", golden_dtype,
-                      "dtype of raw golden results and inputs that do not say it");
-  command->add_option("--shape", shape, "shape of raw outputs that do not say it, as in 64,512");
+                      "Dtype of golden results and inputs whose file does not give it.");
+  command->add_option("--shape", shape,
+                      "Shape of outputs whose file does not give it, such as 64,512.");
   command->add_option("--golden-shape", golden_shape,
-                      "shape of raw golden results that do not say it");
+                      "Shape of golden results whose file does not give it.");
   command->add_flag("--rows-are-cases", rows_are_cases,
-                    "every row of the arrays is a case of its own, NAME/0, NAME/1 and so on");
+                    "Treat every row of the arrays as a case: NAME/0, NAME/1 and so on.");
 }
 
 void SourceOptions::add(Context& context, CLI::App* command) {
   add_layout(context, command);
   command
       ->add_option("--pairs", pairs,
-                   "patterns of outputs and of golden results, as in 'out/*_output_{i}.bin' "
-                   "'gold/*_golden_{i}.bin': '*' and {i} stand for the same on both sides")
+                   "Patterns of the outputs and of the golden results, such as "
+                   "'out/*_output_{i}.bin' 'gold/*_golden_{i}.bin'. '*' and {i} stand for the same "
+                   "text on both sides.")
       ->expected(2);
 }
 
@@ -114,11 +117,9 @@ void SourceOptions::check_used(const std::set<std::string>& of_layouts, bool rep
     if (row.has_dtypes && is_given(row)) ++saying;
   }
   if (!table.empty() && !takes_table) {
-    refuse(
-        "--table {}: a case table belongs to the folders of TTK ({}), and what was given "
-        "is {}",
-        table, joined(with_table),
-        joined(std::vector<std::string>(of_layouts.begin(), of_layouts.end())));
+    refuse("--table {}: only layouts of TTK ({}) have a case table, but the layout is {}", table,
+           joined(with_table),
+           joined(std::vector<std::string>(of_layouts.begin(), of_layouts.end())));
   }
   const bool all_say = saying == of_layouts.size();
   for (const auto& [option, value] : {std::pair("--dtype", &dtype),
@@ -127,8 +128,8 @@ void SourceOptions::check_used(const std::set<std::string>& of_layouts, bool rep
                                       {"--golden-shape", &golden_shape}}) {
     if (value->empty() || !all_say) continue;
     refuse(
-        "{} {} is for arrays of which nothing says it, and a dataset says dtype and "
-        "shape of each: leave it out",
+        "{} {} is not used, because a dataset file gives the dtype and shape of each "
+        "array; leave it out",
         option, *value);
   }
 }
@@ -163,9 +164,17 @@ std::string notes_text(const OpenedCases& opened) {
   };
   const std::string& path = opened.cases->path();
   for (const std::string& note : opened.notes) add("note", formatted("{}: {}", path, note));
-  for (const std::string& file : opened.without_golden) add("no golden result", file);
-  for (const std::string& file : opened.without_output) add("no output", file);
-  for (const std::string& what : opened.left_out) add("left out", what);
+  const auto add_all = [&](std::string_view label, const std::vector<std::string>& texts) {
+    constexpr std::size_t kMost = 5;
+    const std::size_t shown = texts.size() <= kMost ? texts.size() : 1;
+    for (std::size_t i = 0; i < shown; ++i) {
+      const std::size_t more = texts.size() - shown;
+      add(label, more == 0 ? texts[i] : formatted("{} (and {} more)", texts[i], more));
+    }
+  };
+  add_all("no golden result", opened.without_golden);
+  add_all("no output", opened.without_output);
+  add_all("left out", opened.left_out);
   return out;
 }
 
@@ -294,18 +303,20 @@ std::string first_call_note(const GateReport& report, const std::string& golden)
 
 std::string layouts_table() {
   std::vector<std::vector<std::string>> rows = {
-      {"layout", "what it looks like", "assay gate, in datasets/interop"}};
+      {"layout", "content", "example: assay gate, in datasets/interop"}};
   for (const Layout& layout : layouts()) {
     rows.push_back(
         {std::string(layout.name), std::string(layout.what), std::string(layout.example)});
   }
   return columns_text(rows) +
-         "\ntold by their content in this order, or by --layout; pairs of other names: --pairs\n";
+         "\nThe layout is found from the content in this order, or given by --layout. --pairs "
+         "pairs "
+         "other names.\n";
 }
 
 std::string array_formats_table() {
   std::vector<std::vector<std::string>> rows = {
-      {"format", "endings", "example", "what it says", "dtypes that are written"}};
+      {"format", "endings", "example", "content", "dtypes that can be written"}};
   for (const ArrayFormat& f : array_formats()) {
     const std::string written = f.write == nullptr ? "none"
                                 : f.dtypes.empty() ? std::string(f.written)

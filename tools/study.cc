@@ -1,4 +1,5 @@
 // assay study: answers questions about arithmetic with the emulated operators.
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -23,7 +24,7 @@ void make_directory(const std::string& option, const std::string& directory) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (!std::filesystem::is_directory(directory)) {
-    refuse("{}: '{}' is no directory, and none can be made there", option, directory);
+    refuse("{} {}: the folder cannot be made", option, directory);
   }
 }
 
@@ -52,7 +53,12 @@ int run(const StudyCommand& o, const Context& context) {
     print(wire::study_json(result));
   } else {
     if (!o.json.empty()) write_file(o.json, wire::study_json(result));
-    if (!context.quiet) print(report::study_text(result));
+    const auto holding = std::count_if(result.findings.begin(), result.findings.end(),
+                                       [](const study::StudyFinding& f) { return f.holds; });
+    print_result(context, report::study_text(result),
+                 formatted("{}: {} of {} hold{}", result.name, holding,
+                           counted(static_cast<std::int64_t>(result.findings.size()), "finding"),
+                           result.findings.size() == 1 ? "s" : ""));
   }
   for (const study::StudyFinding& f : result.findings) {
     if (!f.holds) return 1;
@@ -65,20 +71,29 @@ int run(const StudyCommand& o, const Context& context) {
 void add_study(Context& context) {
   auto o = std::make_shared<StudyCommand>();
   std::vector<std::string> names;
-  for (const study::Study& s : study::studies())
-    names.push_back(formatted("{} ({})", s.name, s.summary));
-  CLI::App* command =
-      subcommand(context, "study", "answer a question about arithmetic: tables, pictures, findings",
-                 "assay study fp8 --svg pictures --json fp8.json");
-  command->add_option("name", o->name, joined(names, "; "))->required();
-  command->add_option("--csv", o->csv, "directory for the tables, a .csv each");
-  command->add_option("--svg", o->svg, "directory for the charts, an .svg each");
+  std::string summaries;
+  for (const study::Study& s : study::studies()) {
+    names.emplace_back(s.name);
+    summaries += formatted("\n  {}: {}", s.name, s.summary);
+  }
+  CLI::App* command = subcommand(
+      context, "study", "Answer a question about low-precision arithmetic with tables and charts.",
+      "assay study fp8 --svg pictures --json fp8.json");
+  command->add_option("STUDY", o->name, "Study: " + joined(names) + ".")->required();
+  command->footer(command->get_footer() + "\n\nStudies:" + summaries);
+  command->add_option("--csv", o->csv, "Folder for the tables, as one .csv file each.");
+  command->add_option("--svg", o->svg, "Folder for the charts, as one .svg file each.");
   context.files.output_or_standard_output(
-      command->add_option("--json", o->json, "file of all of it; - for standard output"));
-  command->add_option("--seed", o->options.seed, "of the random numbers")->capture_default_str();
-  command->add_option("--repeats", o->options.repeats, "of random experiments; 0: the study's own")
+      command->add_option("--json", o->json, "Write the result as JSON. '-' is standard output."));
+  command->add_option("--seed", o->options.seed, "Seed of the random numbers.")
+      ->capture_default_str();
+  command
+      ->add_option("--repeats", o->options.repeats,
+                   "Number of repeats of random experiments. 0 means the study's own number.")
       ->check(in_range(std::int64_t{0}, std::int64_t{1} << 24));
-  command->add_option("--threads", o->options.threads, "0: all; the result is the same")
+  command
+      ->add_option("--threads", o->options.threads,
+                   "Number of threads. 0 means all cores. The result does not depend on it.")
       ->check(in_range(0, kMostThreads));
   on_run(context, command, [o, &context] { return run(*o, context); });
 }

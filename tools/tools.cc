@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <map>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -63,6 +64,57 @@ void print_error(const std::string& line) {
   std::fputs((printable_sentence(line) + "\n").c_str(), stderr);
 }
 
+void print_note(const Context& context, const std::string& text) {
+  if (context.quiet == 0) print_error("note: " + text);
+}
+
+void print_result(const Context& context, const std::string& text, const std::string& summary) {
+  if (context.quiet == 0) print(text);
+  if (context.quiet != 1 || summary.empty()) return;
+  const bool ends = summary.back() == '\n';
+  print(printable_sentence(ends ? summary.substr(0, summary.size() - 1) : summary) + "\n");
+}
+
+void print_summary(const Context& context, const std::string& summary) {
+  print_result(context, printable_sentence(summary) + "\n", summary);
+}
+
+void ErrorLines::end(const std::string& advice) const {
+  constexpr std::int64_t kMostAlike = 5;
+  constexpr std::size_t kMostLines = 10;
+  const auto reason_of = [](const std::string& error) {
+    const std::size_t colon = error.rfind(": ");
+    return colon == std::string::npos ? error : error.substr(colon);
+  };
+  std::map<std::string, std::int64_t> counts;  // by reason
+  for (const std::string& error : errors_) ++counts[error.reason()];
+  std::int64_t hidden = 0;
+  std::size_t lines = 0;
+  std::set<std::string> merged;
+  for (const std::string& error : errors_) {
+    const std::string reason = error.reason();
+    const std::int64_t count = counts[reason];
+    const bool is_merged = count > kMostAlike;
+    if (is_merged && !merged.insert(reason).second) continue;
+    if (lines == kMostLines) {
+      hidden += is_merged ? count : 1;
+      continue;
+    }
+    ++lines;
+    print_error(
+        formatted("error: {}{}", error,
+                  is_merged ? formatted(" (and {} more like it)", grouped(count - 1)) : ""));
+  }
+  if (hidden > 0) {
+    print_error(formatted("error: ... and {} more{}", grouped(hidden),
+                          advice.empty() ? "" : ". " + advice));
+  }
+}
+
+std::string counted(std::int64_t count, const std::string& word) {
+  return formatted("{} {}{}", grouped(count), word, count == 1 ? "" : "s");
+}
+
 CLI::App* subcommand(Context& context, const std::string& name, const std::string& what,
                      const std::string& example) {
   CLI::App* command = context.app.add_subcommand(name, what);
@@ -86,8 +138,8 @@ CLI::Validator in_range(double low, double high) {
     const std::optional<double> value = read_number<double>(text);
     return value && *value >= low && *value <= high
                ? ""
-               : formatted("Value {} not in range {} to {}", text, short_number(low),
-                           short_number(high));
+               : formatted("a number from {} to {} is needed, not '{}'", short_number(low),
+                           short_number(high), text);
   };
   return {problem, formatted("FLOAT in [{} - {}]", low, high)};
 }
@@ -97,7 +149,7 @@ CLI::Validator in_range(std::int64_t low, std::int64_t high) {
     const std::optional<std::int64_t> value = read_number<std::int64_t>(text);
     return value && *value >= low && *value <= high
                ? ""
-               : formatted("Value {} not in range {} to {}", text, low, high);
+               : formatted("a whole number from {} to {} is needed, not '{}'", low, high, text);
   };
   return {problem, formatted("INT in [{} - {}]", low, high)};
 }
@@ -163,7 +215,7 @@ std::string unexpected(const CLI::App& app) {
       words.push_back(word + (is_slip ? did_you_mean_aside(name, known) : ""));
     }
   }
-  return joined(words, " ");
+  return formatted("unexpected argument{}: {}", words.size() == 1 ? "" : "s", joined(words, " "));
 }
 
 void on_run(Context& context, CLI::App* command, std::function<int()> run) {
@@ -201,30 +253,38 @@ void refuse_empty_values(CLI::App& command) {
 void ToleranceOptions::add(Context& context, CLI::App* command) {
   command
       ->add_option("--standard", standards,
-                   "judge by this standard (`assay list standards`); several: all must pass; "
-                   "bfloat16=atb: only outputs of that dtype")
+                   "Judge by this standard (see `assay list standards`). If it is repeated, an "
+                   "output must pass all of them. bfloat16=atb is only for outputs of that dtype.")
       ->allow_extra_args(false);
   context.files.input(
-      command->add_option("--standards", file, "JSON file of further standards (docs/judging.md)"));
+      command->add_option("--standards", file, "JSON file with more standards (docs/judging.md)."));
   const CLI::Validator tolerance(tolerance_problem, "NUMBER");
-  command->add_option("--rtol", rtol, "relative tolerance, over the standard's and the case's own")
+  command
+      ->add_option("--rtol", rtol,
+                   "Relative tolerance. Overrides the standard's and the case's own.")
       ->check(tolerance);
-  command->add_option("--atol", atol, "absolute tolerance, likewise")->check(tolerance);
-  command->add_flag("--equal-nan", equal_nan, "NaN equals NaN");
-  command->add_flag("--nan-accepts", nan_accepts, "where NaN is expected, anything is accepted");
+  command
+      ->add_option("--atol", atol,
+                   "Absolute tolerance. Overrides the standard's and the case's own.")
+      ->check(tolerance);
+  command->add_flag("--equal-nan", equal_nan, "Treat NaN as equal to NaN.");
+  command->add_flag("--nan-accepts", nan_accepts, "Accept any value where NaN is expected.");
   command->add_option("--infinity", infinity,
-                      "sign (equal only with its sign), saturating (the largest finite value "
-                      "counts as infinity) or fewer (a finite value is accepted for infinity)");
-  command->add_option("--max-mismatches", max_mismatches, "so many mismatches are forgiven")
+                      "Comparison of infinity. sign: equal only to infinity of the same sign. "
+                      "saturating: the largest finite value counts as infinity. fewer: a finite "
+                      "value is accepted where infinity is expected.");
+  command
+      ->add_option("--max-mismatches", max_mismatches, "Accept at most this number of mismatches.")
       ->check(CLI::Validator(mismatches_problem, "NUMBER"));
   command
       ->add_option("--max-mismatch-fraction", max_mismatch_fraction,
-                   "this fraction of the elements is forgiven; with --max-mismatches the smaller")
+                   "Accept mismatches in at most this fraction of the elements. With "
+                   "--max-mismatches, the smaller limit counts.")
       ->check(CLI::Validator(fraction_problem, "NUMBER"));
   command
       ->add_option("--max-blind", max_blind,
-                   "a pass is untrusted where a larger fraction of the elements that are not zero "
-                   "could be zero and pass (default 0.5)")
+                   "Report a pass as untrusted if more than this fraction of the nonzero elements "
+                   "would also pass with the value 0 (default 0.5).")
       ->check(CLI::Validator(fraction_problem, "NUMBER"));
 }
 
@@ -269,7 +329,7 @@ std::vector<std::string> ToleranceOptions::unused_notes(const std::set<std::stri
       const std::string_view dtype = standard_word(word).dtype;
       if (dtype.empty() || dtypes.count(std::string(format_named(dtype).name)) != 0) continue;
       notes.push_back(
-          formatted("--standard {}: no output that was judged is {}", shell_word(word), dtype));
+          formatted("--standard {} was not used: no judged output is {}", shell_word(word), dtype));
     }
   }
   return notes;
@@ -293,9 +353,7 @@ std::vector<std::string> producers_of(const CaseSource& file,
 namespace {
 
 // Returns our text for CLI11's error about words that are left over.
-std::string not_expected(const Context& context) {
-  return formatted("not expected: {}", unexpected(context.app));
-}
+std::string not_expected(const Context& context) { return unexpected(context.app); }
 
 // Splits and reverses the arguments into the form that CLI11 expects. Throws Refusal
 // if they name an unknown subcommand.

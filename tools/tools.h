@@ -24,7 +24,7 @@ namespace assay::tools {
 struct Context {
   CLI::App& app;
   int exit_code = 0;
-  bool quiet = false;
+  int quiet = 0;               // how often -q was given: see print_result()
   bool trust = false;          // no other process checks the files
   bool parses_alone = false;   // only reads and checks the options, and runs no subcommand
   std::string program{};       // the program's name as it was typed, quoted for a shell
@@ -143,5 +143,29 @@ std::string operator_text(const Operator& op);
 void print(const std::string& text);
 // Writes one line to standard error, with the same escapes.
 void print_error(const std::string& line);
+// Writes "note: ..." to standard error, unless -q was given.
+void print_note(const Context& context, const std::string& text);
+
+// Prints the result of a subcommand: `text`, or only the line `summary` if -q was given once, or
+// nothing if it was given twice.
+void print_result(const Context& context, const std::string& text, const std::string& summary);
+// Does the same for a result that is only a summary. Both add the end of the line if it is missing.
+void print_summary(const Context& context, const std::string& summary);
+
+// Collects errors, of which there may be many. If many end in the same reason, end() prints only
+// the first and how many more there are.
+class ErrorLines {
+ public:
+  void add(const std::string& error) { errors_.push_back(error); }
+  // `advice` is printed after errors that are not printed. It may be empty.
+  void end(const std::string& advice = "") const;
+  std::size_t count() const { return errors_.size(); }
+
+ private:
+  std::vector<std::string> errors_;
+};
+
+// Returns "1 case" or "3 cases".
+std::string counted(std::int64_t count, const std::string& word);
 
 }  // namespace assay::tools

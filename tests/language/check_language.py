@@ -4,6 +4,8 @@
     check_language.py                    compares the tree with counts.txt; exit code 1 if a count rose
     check_language.py --list PATH ...    lists every odd form below these files or folders
     check_language.py --update           writes today's counts to counts.txt
+    check_language.py --texts FILE       lists every odd form of a file's paragraphs, such as help
+                                         texts; exit code 1 if there is one
     check_language.py --selftest         checks made-up texts, each of which has one odd form
 
 A comment block is a run of lines that hold only a comment, a comment behind code, or a docstring. It
@@ -227,6 +229,17 @@ def count(root):
     return counted
 
 
+def odd_texts(text):
+    """Returns a line for each odd form, and each long sentence, of the paragraphs of a text."""
+    lines = []
+    for paragraph in filter(None, text.split("\n\n")):
+        forms = odd_forms(paragraph)
+        forms += [f"{len(words_of(s))} words in a sentence" for s in sentences_of(plain_text(paragraph))
+                  if len(words_of(s)) > LONG_SENTENCE]
+        lines += [f"{form}: {' '.join(paragraph.split())}" for form in forms]
+    return lines
+
+
 def table_of(counted):
     """The lines of counts.txt: what is counted, and how many."""
     rows = {f"comments {room}": n for room, n in counted.odd.items()}
@@ -291,6 +304,9 @@ def selftest():
         return "blocks of Python are not found"
     if len(sentences_of(plain_text("Call this: `x`. `y` is next, see: Here it is."))) != 3:
         return "sentences are not split before code"
+    if [t.split(":")[0] for t in odd_texts("Reads it.\n\nReads the header alone here.\n")] != [
+            "'alone' for 'only'"]:
+        return "odd texts of a file are not found"
     page = "# Title\n\nOne sentence. Two\nsentences.\n\n- a list\n  goes on\n\n```\ncode\n```\n| a | b |\n"
     if list(paragraphs(page)) != [(3, "One sentence. Two sentences.")]:
         return "paragraphs of a page are not found"
@@ -314,11 +330,16 @@ def main():
     parser.add_argument("--list", nargs="+", type=pathlib.Path, metavar="PATH")
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--selftest", action="store_true")
+    parser.add_argument("--texts", type=pathlib.Path, metavar="FILE")
     options = parser.parse_args()
     if options.selftest:
         problem = selftest()
         print("language: " + (problem or "the checker finds every form"))
         return 1 if problem else 0
+    if options.texts:
+        lines = odd_texts(options.texts.read_text(encoding="utf-8"))
+        print("".join(line + "\n" for line in lines), end="")
+        return 1 if lines else 0
     counted = count(options.root.resolve())
     if options.list:
         wanted = [p.resolve().relative_to(options.root.resolve()) for p in options.list]

@@ -100,7 +100,7 @@ class Gate(TestCase):
                 (lambda: assay.gate(nowhere), assay.FileError,
                  f"{nowhere}: cannot be opened: No such file or directory"),
                 (lambda: assay.gate(self.golden, recordd="good"), ValueError,
-                 "not expected: --recordd=good (did you mean '--recorded'?)"),
+                 "unexpected argument: --recordd=good (did you mean '--recorded'?)"),
                 (lambda: assay.gate(self.golden), ValueError, "good, other"),
                 (lambda: assay.gate(self.golden, recorded="good", case="sub*"), assay.NoCaseError,
                  "no case matches 'sub*'"),

@@ -49,12 +49,12 @@ class Files(TestCase):
 
     def test_mistakes(self):
         self.assertEqual(self.refusal(assay.NoCaseError, assay.identify, SAMPLE, recorded="npu"),
-                         f"{SAMPLE}: no recorded outputs to identify")
+                         f"{SAMPLE}: has no recorded outputs to identify")
         self.assertEqual(self.refusal(assay.FileError, assay.identify, "nowhere.h5"),
                          "nowhere.h5: cannot be opened: No such file or directory")
         self.assertIn("no case matches 'x*'", self.refusal(assay.NoCaseError, assay.identify, SAMPLE,
                                                            case="x*"))
-        self.assertIn("not expected: --cases", self.refusal(ValueError, assay.identify, SAMPLE,
+        self.assertIn("unexpected argument: --cases", self.refusal(ValueError, assay.identify, SAMPLE,
                                                             cases="x"))
 
 

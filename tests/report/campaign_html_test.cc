@@ -102,9 +102,9 @@ TEST(CampaignHtml, SideBySide) {
   EXPECT_THAT(page, HasSubstr("<p class=soft>with another seed</p>"));
   // Compared are the false alarms of both other results and the faults of the second. The third
   // result has another bit.
-  EXPECT_THAT(page, HasSubstr("<p>Of 3 rates that A and another result both have, the 95 % "
-                              "intervals of 2 lie apart."));
-  EXPECT_THAT(page, HasSubstr("<th class=num>A, %<th>beside<th class=num>it, %"));
+  EXPECT_THAT(page, HasSubstr("<p>A and another result have 3 rates in common. The 95 % intervals "
+                              "of 2 do not overlap."));
+  EXPECT_THAT(page, HasSubstr("<th class=num>A, %<th>result<th class=num>its rate, %"));
   EXPECT_THAT(page,
               HasSubstr("<td class=name>cell</td><td class=name>v_abft</td><td>bit 7, 0 to 1</td>"
                         "<td class=num>" +
@@ -114,8 +114,9 @@ TEST(CampaignHtml, SideBySide) {
               HasSubstr("<td>false alarms</td><td class=num>" + rate_text(rate_of(2, 100, 10)) +
                         "</td><td>C</td><td class=num>" + rate_text(rate_of(60, 100, 10)) +
                         "</td><td class=num>+58.00</td></tr>"));
-  EXPECT_THAT(page, HasSubstr("<p>Cells that not all have:</p><ul><li>more &lt;of it&gt;: not in "
-                              "A, B</ul>"));
+  EXPECT_THAT(page,
+              HasSubstr("<p>Cells that not all results have:</p><ul><li>more &lt;of it&gt;: not in "
+                        "A, B</ul>"));
   EXPECT_THAT(page, HasSubstr("<ul>\n<li><a href=\"#cell1\">cell</a>\n<li><a href=\"#cell2\">more "
                               "&lt;of it&gt;</a>\n</ul>"));
   EXPECT_THAT(page, HasSubstr("v_abft \u00b7 C"));
@@ -126,11 +127,12 @@ TEST(CampaignHtml, SideBySide) {
 
 TEST(CampaignHtml, TwoResultsOfTooFewMatrices) {
   const std::string page = campaign_html({small(1, 3), small(1, 3)}, "c", "v");
-  EXPECT_THAT(page, HasSubstr("<p>Of 0 rates that A and another result both have, the 95 % "
-                              "intervals of 0 lie apart."));
-  EXPECT_THAT(page, HasSubstr(" 2 more have no interval, for they are of fewer than 4 matrices."));
+  EXPECT_THAT(page, HasSubstr("<p>A and another result have 0 rates in common. The 95 % intervals "
+                              "of 0 do not overlap."));
+  EXPECT_THAT(page,
+              HasSubstr(" 2 more have no interval, because they have fewer than 4 matrices."));
   EXPECT_THAT(page, Not(HasSubstr("<th class=num>difference")));
-  EXPECT_THAT(page, Not(HasSubstr("Cells that not all have")));
+  EXPECT_THAT(page, Not(HasSubstr("Cells that not all results have")));
   EXPECT_THAT(page, HasSubstr("<title>assay: Fault campaign: by hand</title>")) << "named once";
 }
 
@@ -139,8 +141,8 @@ TEST(CampaignHtml, BesideOneOther) {
   other.cells[0].result.gates[0].series.clear();
   other.cells[0].faults.clear();
   const std::string page = campaign_html({small(2, 10), other}, "c", "v");
-  EXPECT_THAT(page, HasSubstr("<p>Of 1 rates that A and another result both have, the 95 % "
-                              "intervals of 1 lie apart."));
+  EXPECT_THAT(page, HasSubstr("<p>A and another result have 1 rate in common. The 95 % intervals "
+                              "of 1 do not overlap."));
   EXPECT_THAT(page, HasSubstr("<th class=num>A, %<th class=num>B, %<th class=num>difference"));
 }
 
@@ -161,7 +163,7 @@ TEST(CampaignHtml, CleanRowsThatSayNothing) {
               HasSubstr("<td colspan=6 class=soft>none of 100 rows could be checked</td>"));
   gate.clean.rows = 0;
   EXPECT_THAT(campaign_html({saved}, "c", "v"),
-              HasSubstr("<td colspan=6 class=soft>no clean rows were looked at</td>"));
+              HasSubstr("<td colspan=6 class=soft>no clean rows were checked</td>"));
 }
 
 // Classes of faults, and faults that were drawn.
@@ -216,7 +218,7 @@ TEST(CampaignHtml, Published) {
   all.back().word = "not_injectable";
   saved.cells[0].published = {all};
   const std::string page = campaign_html({saved}, "c", "v");
-  EXPECT_THAT(page, HasSubstr("Published figures beside ours: 3 agree, 2 differ, 1 held to be "
+  EXPECT_THAT(page, HasSubstr("Published and measured rates: 3 agree, 2 differ, 1 held to be "
                               "defects of the publication"));
   const std::string ours = "<td class=num>" + rate_text(rate_of(10, 50, 10)) + "</td>";
   const std::string row = "<tr><td class=name>v_abft</td><td>bit 7, 0 to 1";
@@ -246,11 +248,11 @@ TEST(CampaignHtml, NotesOfOtherGates) {
   campaign::SavedCampaign saved = small(0, 10);
   saved.cells[0].result.gates[0].gate = "tolerance";
   std::string page = campaign_html({saved}, "c", "v");
-  EXPECT_THAT(page, HasSubstr("<li>Of a tolerance or a standard T is an element's bound."));
-  EXPECT_THAT(page, Not(HasSubstr("<li>Let through: ")));
+  EXPECT_THAT(page, HasSubstr("<li>For a tolerance or a standard, T is the bound of an element."));
+  EXPECT_THAT(page, Not(HasSubstr("<li>Dismissed: ")));
   saved.cells[0].result.gates[0].clean.dismissed = 4;
   page = campaign_html({saved}, "c", "v");
-  EXPECT_THAT(page, HasSubstr("<li>Let through: above the threshold, and found clean element by "
+  EXPECT_THAT(page, HasSubstr("<li>Dismissed: above the threshold, but found clean element by "
                               "element."));
 }
 

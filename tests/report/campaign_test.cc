@@ -109,9 +109,8 @@ TEST(CampaignText, ASmallResult) {
       "40 "
       "[27.61, 53.82]");
   has("    7 changed no value (masked); 1 became infinite or NaN");
-  has("< a / b, > a / b: none or all were seen; one-sided 95 % bounds, a if trials are "
-      "independent, "
-      "b by matrices if those of a matrix are not");
+  has("< a / b, > a / b: none or all were detected. These are one-sided 95 % bounds: a if the "
+      "trials are independent, b by matrices if those of a matrix are not.");
   EXPECT_EQ(text.find("void"), std::string::npos);
   EXPECT_EQ(text.find("[-]"), std::string::npos);
   const std::string full = campaign_text(small.plan, small.results, true);
@@ -129,11 +128,10 @@ TEST(CampaignText, AVoidGate) {
   EXPECT_EQ(campaign_text(small.plan, small.results).find("void"), std::string::npos);
   gate.alarmed_matrices = 500;
   const std::string text = campaign_text(small.plan, small.results);
-  for (const char* words :
-       {"; largest D/T 1.5, void, rms z 1.25", "100 (> 97.0487 / 68.77) void\n",
-        "40 [27.61, 53.82] void\n",
-        "\nvoid: the gate alarms on at least half of the clean matrices, so that what it sees of "
-        "faults says nothing\n"}) {
+  for (const char* words : {"; largest D/T 1.5, void, rms z 1.25", "100 (> 97.0487 / 68.77) void\n",
+                            "40 [27.61, 53.82] void\n",
+                            "\nvoid: the detector raises alarms on at least half of the clean "
+                            "matrices, so its detections mean nothing.\n"}) {
     EXPECT_NE(text.find(words), std::string::npos) << words << "\n---\n" << text;
   }
   EXPECT_NE(text.find("10 [5.523, 17.44]               100 (>"), std::string::npos)
@@ -154,9 +152,10 @@ TEST(CampaignText, TooFewMatrices) {
   }
   const std::string text = campaign_text(small.plan, small.results);
   EXPECT_NE(text.find("100             10 [-]   "), std::string::npos) << text;
-  EXPECT_NE(text.find("\n[-]: no interval, for fewer than 4 matrices do not say how much they "
-                      "differ\n"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find(
+          "\n[-]: no interval, because fewer than 4 matrices do not show how much they differ.\n"),
+      std::string::npos)
       << text;
   const auto json = parsed(wire::campaign_json(small.plan, small.results));
   const auto& detected = json["cells"][0]["gates"][0]["faults"][2]["detected"];
@@ -328,7 +327,7 @@ TEST(PublishedText, EveryVerdict) {
           "judged: fewer than 4 matrices\n"
           "  2 cells agree, 2 differ (1 for a reason that is known), 1 held to be "
           "defects of the publication\n"
-          "  not compared: V-ABFT june; no gate of the plan is of this threshold (its "
+          "  not compared: V-ABFT june; no detector of the plan has this threshold (its "
           "'variants')\n");
 }
 
@@ -337,7 +336,7 @@ TEST(PublishedText, OfNothing) {
   EXPECT_EQ(published_text({}, {"x"}),
             "\npublished and reproduced, in %\n"
             "  0 cells agree, 0 differ, 0 held to be defects of the publication\n"
-            "  not compared: x; no gate of the plan is of this threshold (its 'variants')\n");
+            "  not compared: x; no detector of the plan has this threshold (its 'variants')\n");
 }
 
 // Each published rate stands with its gate, and is read back from the file.
@@ -395,7 +394,7 @@ TEST(CampaignText, NothingToSay) {
     gate.classes.clear();
   }
   const std::string text = campaign_text(small.plan, small.results);
-  EXPECT_NE(text.find("  none looked at\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("  none were checked\n"), std::string::npos) << text;
   EXPECT_NE(text.find("not injectable\n"), std::string::npos) << text;
   EXPECT_EQ(text.find("by class"), std::string::npos);
   const auto json = parsed(wire::campaign_json(small.plan, small.results))["cells"][0]["gates"][0];

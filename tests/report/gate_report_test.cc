@@ -138,33 +138,43 @@ GateReport everything() {
 TEST(GateReportText, Everything) {
   EXPECT_EQ(
       gate_table(everything(), false, 100),
-      "file   case     outcome          dtype    shape  output      misses  max/bound  blind  max "
+      "file   case     outcome          dtype    shape  producer    mismatches  max/bound  blind  "
+      "max "
       "ulp  SNR dB  standard\n"
-      "f1.h5  fine     pass             float32  [2]    ascend910b       0          0      0       "
+      "f1.h5  fine     pass             float32  [2]    ascend910b           0          0      0   "
+      "    "
       " 0     inf  torch\n"
-      "f1.h5  worse    worse            float32  [2]    ascend910b       0          0      0       "
+      "f1.h5  worse    worse            float32  [2]    ascend910b           0          0      0   "
+      "    "
       " 0     inf  torch\n"
-      "f1.h5  known    known_failure    float32  [2]    ascend910b       1          2      0  "
+      "f1.h5  known    known_failure    float32  [2]    ascend910b           1          2      0  "
       "2097152      13  torch\n"
-      "f1.h5  broken   error            float32  []     ascend910b       -          -      -       "
+      "f1.h5  broken   error            float32  []     ascend910b           -          -      -   "
+      "    "
       " -       -  -\n"
-      "f2.h5  product  pass             float32  [2]    ascend910b       0          0      0       "
+      "f2.h5  product  pass             float32  [2]    ascend910b           0          0      0   "
+      "    "
       " 0     inf  torch\n"
-      "f2.h5  product  fail             float32  [2]    ascend910b       1        1.5      -       "
+      "f2.h5  product  fail             float32  [2]    ascend910b           1        1.5      -   "
+      "    "
       " -       -  abft v_abft\n"
-      "f2.h5  sums     pass             float32  [2]    ascend910b       0        0.5      -       "
+      "f2.h5  sums     pass             float32  [2]    ascend910b           0        0.5      -   "
+      "    "
       " -       -  abft a_abft\n"
-      "f2.h5  expired  expired          float32  [2]    ascend910b       1          2      0  "
+      "f2.h5  expired  expired          float32  [2]    ascend910b           1          2      0  "
       "2097152      13  torch\n"
-      "f2.h5  better   unexpected_pass  float32  [2]    ascend910b       0          0      0       "
+      "f2.h5  better   unexpected_pass  float32  [2]    ascend910b           0          0      0   "
+      "    "
       " 0     inf  torch\n"
-      "f2.h5  gone     disappeared      float32  []     ascend910b       -          -      -       "
+      "f2.h5  gone     disappeared      float32  []     ascend910b           -          -      -   "
+      "    "
       " -       -  -\n"
       "\n"
       "9 cases: 2 pass, 1 fail, 1 worse, 1 disappeared, 1 expired, 1 unexpected_pass, 1 "
       "known_failure, 1 error\n"
       "--standard torch over the case's own bound\n"
-      "2 outputs without a golden case were not judged: extra/a, extra/b; --strict makes them not "
+      "2 outputs without a golden result were not judged: extra/a, extra/b; --strict makes them "
+      "not "
       "comparable\n"
       "note: 2 cases are new\n"
       "note: checksums: no bias was recorded\n"
@@ -217,7 +227,7 @@ TEST(GateReportText, ChecksumsWithoutAJudgement) {
   report.cases = {c};
   const std::string table = gate_table(report, false);
   EXPECT_THAT(table,
-              HasSubstr("\na     not_comparable  float32  [2]    ascend910b       -          "
+              HasSubstr("\na     not_comparable  float32  [2]    ascend910b           -          "
                         "-      -        -       -  abft v_abft\n"));
   EXPECT_THAT(table, EndsWith("\na: not_comparable: abft: no operands were recorded\nreproduce: "
                               "assay gate g.h5 --case a\n"));
@@ -264,12 +274,13 @@ TEST(GateReportText, OutputsWithoutAGoldenCase) {
   GateReport report;
   report.without_golden = {"a"};
   EXPECT_EQ(without_golden_text(report),
-            "1 output without a golden case was not judged: a; --strict makes it not comparable");
+            "1 output without a golden result was not judged: a; --strict makes it not comparable");
   report.without_golden.clear();
   for (int i = 0; i < 12; ++i) report.without_golden.push_back(formatted("c{}", i));
-  EXPECT_EQ(without_golden_text(report),
-            "12 outputs without a golden case were not judged: c0, c1, c2, c3, c4, c5, c6, c7, c8, "
-            "c9 and 2 more; --strict makes them not comparable");
+  EXPECT_EQ(
+      without_golden_text(report),
+      "12 outputs without a golden result were not judged: c0, c1, c2, c3, c4, c5, c6, c7, c8, "
+      "c9 and 2 more; --strict makes them not comparable");
 }
 
 // Each text appears once, and there are at most eight.
@@ -459,10 +470,10 @@ reproduce: assay gate g.h5 --case worse</failure>
 reproduce: assay gate g.h5 --case broken</error>
   </testcase>
   <testcase classname="" name="extra/a" time="0.000">
-    <skipped message="an output without a golden case"/>
+    <skipped message="an output without a golden result"/>
   </testcase>
   <testcase classname="" name="extra/b" time="0.000">
-    <skipped message="an output without a golden case"/>
+    <skipped message="an output without a golden result"/>
   </testcase>
 </testsuite>
 <testsuite name="f2.h5" tests="5" failures="4" errors="0" time="2.500">
@@ -534,7 +545,8 @@ TEST(GateReportPage, Everything) {
         "<dt>files</dt><dd><code>f1.h5</code><br><code>f2.h5</code></dd>",
         "<dt>standards</dt><dd>torch (6), abft a_abft (1), abft v_abft (1)</dd>",
         "<p>--standard torch over the case&#39;s own bound</p>",
-        "<p>2 outputs without a golden case were not judged: extra/a, extra/b; --strict makes them "
+        "<p>2 outputs without a golden result were not judged: extra/a, extra/b; --strict makes "
+        "them "
         "not comparable</p>",
         "<h3><code>known</code>: <span class=warn>known_failure</span></h3>\n<pre>ticket 7\n1 of 2 "
         "elements",
@@ -637,10 +649,10 @@ TEST(GateReportPage, LongListsAreCut) {
   }
   const std::string page = gate_html(report);
   EXPECT_THAT(page, HasSubstr("<code>f19.h5</code><br>and 5 more</dd>"));
-  EXPECT_THAT(page, HasSubstr("<p>... and 2 more operators, which the table of cases has.</p>"));
+  EXPECT_THAT(page, HasSubstr("<p>... and 2 more operators, which are in the table of cases.</p>"));
   EXPECT_THAT(page, HasSubstr("<details><summary>202 operators</summary>"));
   // 13 producers of 15 or 16 outputs, the most frequent first; twelve are named.
-  EXPECT_THAT(page, HasSubstr("<dt>outputs of</dt><dd>p0 (16), p1 (16), p2 (16), p3 (16), p4 (16), "
+  EXPECT_THAT(page, HasSubstr("<dt>producers</dt><dd>p0 (16), p1 (16), p2 (16), p3 (16), p4 (16), "
                               "p5 (16), p6 (16), p10 (15), p11 (15), p12 (15), p7 (15), p8 (15), 1 "
                               "more</dd>"));
   // Cases without a number come last in the charts, so that all 40 bars are those of failures.

@@ -175,9 +175,9 @@ TEST(Html, ManyCasesAreBounded) {
   EXPECT_EQ(count(page, "\"histograms\":"), kPicturedCases);
   EXPECT_EQ(count(page, "<rect"), 2 * 40) << "the worst have bars";
   EXPECT_THAT(page, HasSubstr("the worst 40 of 1 500</text>"));
-  EXPECT_THAT(page, HasSubstr("<p>... and 500 more rows: a browser that runs JavaScript shows "
-                              "them, and --json has them all.</p>"));
-  EXPECT_THAT(page, HasSubstr("<p>... and 1 300 more did not pass: "));
+  EXPECT_THAT(page, HasSubstr("<p>... and 500 more rows. A browser that runs JavaScript shows "
+                              "them, and --json lists all of them.</p>"));
+  EXPECT_THAT(page, HasSubstr("<p>... and 1 300 more did not pass. "));
 }
 
 TEST(Html, SoManyRowsAreExplained) {

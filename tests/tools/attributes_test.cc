@@ -65,9 +65,8 @@ TEST_F(Attributes, ASlipIsRefused) {
     // If the output would replace the input, nothing is written, so that no case is lost.
     const Ran in_place = run("assay golden g.h5 --out g.h5");
     EXPECT_THAT(in_place, Code(2));
-    EXPECT_THAT(in_place.err,
-                HasSubstr("\nerror: --out g.h5 is the input, and what is refused of it "
-                          "would be lost\n"));
+    EXPECT_THAT(in_place.err, HasSubstr("\nerror: --out g.h5 is the input, and its refused cases "
+                                        "would be lost; write another file\n"));
     EXPECT_EQ(DatasetFile(path("g.h5")).case_names().size(), 2u);
   }
 }
@@ -198,7 +197,7 @@ TEST_F(Attributes, OutputsWithoutAGoldenCaseAreListed) {
   const Ran ran = run("assay gate g.h5 --outputs o.h5 --json r.json --junit r.xml --html r.html");
   EXPECT_THAT(ran, Exits(0));
   const std::string note =
-      "2 outputs without a golden case were not judged: c, d; --strict makes "
+      "2 outputs without a golden result were not judged: c, d; --strict makes "
       "them not comparable";
   EXPECT_THAT(ran.out, HasSubstr("\n2 cases: 2 pass\n" + note + "\n"));
   EXPECT_EQ(json("r.json")["outputs_without_golden"], nlohmann::json({"c", "d"}));
@@ -212,7 +211,7 @@ assert skipped == ["c", "d"], skipped
 )py");
   EXPECT_THAT(run("assay gate g.h5 --outputs o.h5 --case a").out, Not(HasSubstr("without")));
   EXPECT_THAT(run("assay gate g.h5 --outputs o.h5 --case '[ad]'").out,
-              HasSubstr("\n1 output without a golden case was not judged: d; "));
+              HasSubstr("\n1 output without a golden result was not judged: d; "));
   const Ran strict = run("assay gate g.h5 --outputs o.h5 --strict --json r.json");
   EXPECT_THAT(strict, Exits(3));
   EXPECT_THAT(strict.out, AllOf(HasSubstr("\n4 cases: 2 pass, 2 not_comparable\n"),

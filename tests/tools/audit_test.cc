@@ -242,7 +242,7 @@ TEST_F(AuditTest, MinimumAndWhatIsSaved) {
           "--no-searches --corruption '*_file' --min 0.9 --save out --json r.json -- " ASSAY_PYTHON
           " -S -E " ASSAY_SOURCE_DIR "/tests/tools/audit_scripts/shortest.py {output} {golden}");
   EXPECT_EQ(ran.code, 1);
-  EXPECT_THAT(ran.err, testing::EndsWith("has the score 0.3333, and --min asks for 0.9\n"));
+  EXPECT_THAT(ran.err, testing::EndsWith("is 0.3333, but --min asks for 0.9\n"));
   const auto target = json("r.json")["targets"][0];
   ASSERT_EQ(target["let_through"].size(), 2u);
   for (const auto& one : target["let_through"]) {
@@ -252,7 +252,7 @@ TEST_F(AuditTest, MinimumAndWhatIsSaved) {
   EXPECT_EQ(std::filesystem::file_size(path("out/0002/output_float32__shape_12x17.bin")),
             12u * 17 * 2);
   EXPECT_THAT(run("assay audit g.h5 --target torch --save out"),
-              Exits(2, "error: out: is there already, and not empty"));
+              Exits(2, "error: out: already exists and is not empty; name a new folder"));
 }
 
 TEST_F(AuditTest, RepeatLinesOfStandardsRepeat) {
@@ -379,16 +379,15 @@ TEST_F(AuditTest, Refusals) {
   const auto refused = [&](const std::string& options, const std::string& words) {
     EXPECT_THAT(run("assay audit " + options), Exits(2, "error: " + words)) << options;
   };
-  refused("one.h5", "there is nothing to audit: give a command behind --, or --target NAME");
+  refused("one.h5", "there is nothing to audit; give a command after --, or --target NAME");
   refused("--target torch", "GOLDEN is required, or --pairs OUTPUTS GOLDEN");
   refused("one.h5 -- true",
-          "the command does not say where the output goes: {output} is required, or --batch");
+          "the command has no place for the output; write {output} in it, or give --batch");
   refused("one.h5 --batch -- true {output}",
-          "with --batch the command reads the paths from its standard input: leave {output}, "
-          "{golden}, {input} and {junit} out");
-  refused("one.h5 --batch --target torch",
-          "--batch is about a command behind --, and there is none");
-  refused("one.h5 --target torch --target torch", "the target 'torch' is given twice");
+          "with --batch the command reads the paths from its standard input; leave out {output}, "
+          "{golden}, {input} and {junit}");
+  refused("one.h5 --batch --target torch", "--batch needs a command after --");
+  refused("one.h5 --target torch --target torch", "--target torch is given twice");
   refused("one.h5 --fail-regex '(' -- true {output}", "--fail-regex '(': Unmatched ( or \\(");
   refused("one.h5 --golden-as float17 -- true {output}",
           "unknown dtype 'float17': did you mean 'float16'?; docs/formats.md lists all");
@@ -396,7 +395,7 @@ TEST_F(AuditTest, Refusals) {
           "no-such-program: cannot be started: No such file or directory");
   refused(
       "one.h5 --target 'numpy.testing.assert_allclose(rtol)'",
-      "target 'numpy.testing.assert_allclose(rtol)': 'rtol' must be a setting, as in rtol=1e-3");
+      "--target numpy.testing.assert_allclose(rtol): 'rtol' is not a setting such as rtol=1e-3");
   EXPECT_EQ(run("assay audit one.h5 --target torhc").code, 2);
   EXPECT_EQ(run("assay audit one.h5 --target torch --corruption nonsense").code, 2);
   EXPECT_EQ(run("assay audit one.h5 --target torch --case nonsense").code, 3);

@@ -202,7 +202,7 @@ TEST_F(CampaignTool, Shards) {
   EXPECT_THAT(alone("assay campaign plan.json --out whole --quiet"), Exits(0));
   const Ran ran = alone("assay campaign plan.json --out s1 --shard 1/3");
   EXPECT_EQ(ran.code, 0);
-  EXPECT_EQ(ran.out, "shard 1/3 of small is done: s1; `assay merge` puts the shards together\n");
+  EXPECT_EQ(ran.out, "shard 1/3 of small is done: s1; `assay merge` joins the shards\n");
   EXPECT_EQ(blocks("s1"), 10u);
   EXPECT_FALSE(exists("s1/results.json"));
   EXPECT_THAT(alone("SLURM_ARRAY_TASK_MIN=4 SLURM_ARRAY_TASK_ID=5 SLURM_ARRAY_TASK_COUNT=3 assay "
@@ -240,15 +240,18 @@ TEST_F(CampaignTool, ShardWords) {
     const std::string shard = word;
     EXPECT_THAT(
         alone("assay campaign plan.json --out s --shard=" + shard),
-        Exits(2, "error: --shard " + shard + ": i/n is needed, i from 1 to n, such as 2/8"));
+        Exits(2, "error: --shard " + shard + ": i/n with i from 1 to n is needed, such as 2/8"));
   }
-  EXPECT_THAT(alone("assay campaign plan.json --shard 1/2"),
-              Exits(2, "error: a shard needs --out DIR, from which `assay merge` takes its part"));
-  EXPECT_THAT(alone("GTEST_SHARD_INDEX=3 GTEST_TOTAL_SHARDS=3 assay campaign plan.json --out s"),
-              Exits(2, "error: the environment asks for shard 4 of 3"));
-  EXPECT_THAT(alone("SLURM_ARRAY_TASK_ID=7 SLURM_ARRAY_TASK_COUNT=3 SLURM_ARRAY_TASK_MIN=1 assay "
-                    "campaign plan.json --out s"),
-              Exits(2, "error: the environment asks for shard 7 of 3"));
+  EXPECT_THAT(
+      alone("assay campaign plan.json --shard 1/2"),
+      Exits(2, "error: --shard needs --out DIR; `assay merge` reads the shard's results there"));
+  EXPECT_THAT(
+      alone("GTEST_SHARD_INDEX=3 GTEST_TOTAL_SHARDS=3 assay campaign plan.json --out s"),
+      Exits(2, "error: the environment variables of Slurm or GoogleTest ask for shard 4 of 3"));
+  EXPECT_THAT(
+      alone("SLURM_ARRAY_TASK_ID=7 SLURM_ARRAY_TASK_COUNT=3 SLURM_ARRAY_TASK_MIN=1 assay "
+            "campaign plan.json --out s"),
+      Exits(2, "error: the environment variables of Slurm or GoogleTest ask for shard 7 of 3"));
   // The flag overrides the environment. One shard of one is the whole campaign.
   EXPECT_THAT(alone("GTEST_SHARD_INDEX=3 GTEST_TOTAL_SHARDS=3 assay campaign plan.json --shard 1/1 "
                     "--out s --quiet"),
@@ -346,9 +349,11 @@ TEST_F(CampaignTool, AGateThatFailsCleanResultsIsVoid) {
       "gates": ["standard:bit_equal", "standard:torch"],
       "faults": [{"census": 8, "bits": [0], "direction": "0to1"}]}]})");
   const Ran ran = alone("assay campaign void.json --json r.json");
-  EXPECT_THAT(ran.out, AllOf(HasSubstr("; 8 of 8 matrices; largest D/T inf, void\n"),
-                             HasSubstr("/ 68.77) void    < 0.14 / 31\n"),
-                             HasSubstr("\nvoid: the gate alarms on at least half of the clean ")));
+  EXPECT_THAT(
+      ran.out,
+      AllOf(HasSubstr("; 8 of 8 matrices; largest D/T inf, void\n"),
+            HasSubstr("/ 68.77) void    < 0.14 / 31\n"),
+            HasSubstr("\nvoid: the detector raises alarms on at least half of the clean ")));
   EXPECT_EQ(json("r.json")["cells"][0]["gates"][0]["void"], true);
   EXPECT_EQ(json("r.json")["cells"][0]["gates"][1]["void"], false);
 }
@@ -408,8 +413,8 @@ TEST_F(CampaignTool, PublishedVariantsOfAThreshold) {
                     HasSubstr("bit 7, 0 to 1                   99 "), Not(HasSubstr(" 3 "))));
   EXPECT_THAT(text.substr(second),
               AllOf(HasSubstr("bit 7, 0 to 1                    0 "), Not(HasSubstr("bit 14"))));
-  EXPECT_THAT(text, EndsWith("  not compared: V-ABFT T_c; no gate of the plan is of this threshold "
-                             "(its 'variants')\n"));
+  EXPECT_THAT(text, EndsWith("  not compared: V-ABFT T_c; no detector of the plan has this "
+                             "threshold (its 'variants')\n"));
   // Nothing is compared if the published rates are for another dtype.
   EXPECT_THAT(alone("assay campaign p.json --published t.csv --published-dtype fp32").out,
               Not(HasSubstr("published")));

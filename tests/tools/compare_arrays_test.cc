@@ -67,17 +67,19 @@ TEST_F(CompareArrays, FilesOfEveryKind) {
 TEST_F(CompareArrays, WhatIsInferredIsSaid) {
   make_arrays();
   EXPECT_THAT(run("assay compare x.bin x.npy --dtype-actual float32 --standard torch").out,
-              HasSubstr("\nnote: x.bin: the shape [4, 6] is that of x.npy\n"));
+              HasSubstr("\nnote: x.bin: the shape [4, 6] was taken from x.npy\n"));
   Ran ran =
       run("assay compare bf.bin gold64.bin --dtype-actual bfloat16 --dtype-expected float64 "
           "--standard torch");
   EXPECT_THAT(ran, Exits(0));
-  EXPECT_THAT(ran.out, HasSubstr("\nnote: bf.bin: the shape [24] follows from its size\n"
-                                 "note: gold64.bin: the shape [24] follows from its size\n"));
+  EXPECT_THAT(
+      ran.out,
+      HasSubstr("\nnote: bf.bin: the shape [24] was inferred from the size of the file\n"
+                "note: gold64.bin: the shape [24] was inferred from the size of the file\n"));
   // A failure has this note, too, and its reproducer line gives the same text.
   ran = run("assay compare y.bin x.npy --dtype-actual float32 --standard torch");
   EXPECT_THAT(ran, Exits(1));
-  EXPECT_THAT(ran.out, HasSubstr("y.bin: the shape [4, 6] is that of x.npy\n"));
+  EXPECT_THAT(ran.out, HasSubstr("y.bin: the shape [4, 6] was taken from x.npy\n"));
   EXPECT_THAT(ran.out, HasSubstr("\nreproduce: assay compare y.bin x.npy --dtype-actual float32 "
                                  "--standard torch\n"));
   EXPECT_EQ(run("assay compare y.bin x.npy --dtype-actual float32 --standard torch").out, ran.out);
@@ -85,22 +87,24 @@ TEST_F(CompareArrays, WhatIsInferredIsSaid) {
   EXPECT_THAT(ran, Exits(3));
   EXPECT_THAT(ran.out, StartsWith("not_comparable: the output's shape is [24], the expected one is "
                                   "[]; nothing is broadcast\n"));
-  EXPECT_THAT(ran.out, HasSubstr("x.bin: the shape [24] follows from its size\n"));
+  EXPECT_THAT(ran.out, HasSubstr("x.bin: the shape [24] was inferred from the size of the file\n"));
 }
 
 TEST_F(CompareArrays, OptionsOfOneSideThatNoFileGoesBy) {
   make_arrays();
   EXPECT_THAT(run("assay compare x.npy x.pt --dtype-actual bf16"),
-              Exits(2, "error: --dtype-actual bf16: x.npy holds float32; leave it out"));
+              Exits(2, "error: --dtype-actual bf16: x.npy has the dtype float32; leave it out"));
   EXPECT_THAT(run("assay compare x.npy x.pt --shape-expected 6,4"),
               Exits(2, "error: --shape-expected 6,4: x.pt has the shape [4, 6]; leave it out"));
   EXPECT_THAT(run("assay compare x.bin x.npy --dtype-actual float32 --shape-actual 5,6"),
               Exits(2, "error: x.bin: has 96 bytes; float32 of shape [5, 6] needs 120"));
   EXPECT_THAT(run("assay compare x.bin x.npy --dtype-actual float32 --shape-actual 4x6"),
-              Exits(2, "error: --shape-actual '4x6' must be extents joined by commas, or scalar"));
+              Exits(2,
+                    "error: --shape-actual '4x6': sizes joined by commas are needed, such as "
+                    "64,512, or scalar"));
   EXPECT_THAT(run("assay compare output_0_bfloat16__shape_4x6.bin bf.npy --dtype-actual float16"),
               Exits(2,
-                    "error: --dtype-actual float16: output_0_bfloat16__shape_4x6.bin holds "
+                    "error: --dtype-actual float16: output_0_bfloat16__shape_4x6.bin has the dtype "
                     "bfloat16; leave it out"));
   EXPECT_THAT(run("assay compare good.pt x.npy"),
               Exits(2, "error: good.pt: holds 3 arrays (a, b, only): name one, as in good.pt:/a"));
@@ -113,9 +117,10 @@ TEST_F(CompareArrays, ArchivesByName) {
   EXPECT_THAT(ran.out, HasSubstr("\na     pass     float32  [4, 6]"));
   EXPECT_THAT(ran.out, HasSubstr("\nb     pass     float32  [4, 6]"));
   EXPECT_THAT(ran.out, Not(HasSubstr("\nonly")));
-  EXPECT_THAT(ran.out,
-              HasSubstr("\nnot compared, for the other file has no such array: only in good.pt; "
-                        "other in good.npz; --strict makes them not comparable\n"));
+  EXPECT_THAT(
+      ran.out,
+      HasSubstr("\nnot compared, because the other file has no such array: only in good.pt; "
+                "other in good.npz; --strict makes them not comparable\n"));
   ran = run("assay compare good.pt good.npz --standard torch --strict --json r.json");
   EXPECT_THAT(ran, Exits(3));
   EXPECT_THAT(ran.out, HasSubstr("good.npz has no array of this name"));
@@ -133,12 +138,12 @@ TEST_F(CompareArrays, ArchivesByName) {
   EXPECT_THAT(run("assay compare x.safetensors good.npz --standard torch"), Exits(0));
   EXPECT_THAT(run("assay compare x.safetensors good.npz --dtype float16"),
               Exits(2,
-                    "error: --dtype float16: x.safetensors holds float32, good.npz float32; leave "
-                    "it out"));
+                    "error: --dtype float16: x.safetensors has the dtype float32, and good.npz has "
+                    "float32; leave it out"));
   EXPECT_THAT(run("assay compare good.pt none.npz"),
               Exits(3,
                     "error: good.pt: and none.npz have no array of the same name: a, b, only in "
-                    "the one; p, q in the other. Name two, as in good.pt:/a none.npz:/p"));
+                    "the one; p, q in the other. Name two arrays: good.pt:/a none.npz:/p"));
   // A file that is compared with itself proves nothing.
   EXPECT_THAT(run("assay compare good.pt good.pt --standard torch"), Exits(4));
 }
@@ -163,7 +168,7 @@ open("only_a.safetensors", "wb").write(struct.pack("<Q", len(header)) + header +
     const Ran ran = run("assay compare " + std::string(pair) + standard);
     EXPECT_THAT(ran, Exits(0)) << pair;
     EXPECT_THAT(ran.out, HasSubstr("\na     pass     float32  [4, 6]")) << pair;
-    EXPECT_THAT(ran.out, HasSubstr("\nnot compared, for the other file has no such array: "))
+    EXPECT_THAT(ran.out, HasSubstr("\nnot compared, because the other file has no such array: "))
         << pair;
     EXPECT_THAT(run("assay compare " + std::string(pair) + standard + " --strict"), Exits(3));
   }
@@ -177,7 +182,7 @@ open("only_a.safetensors", "wb").write(struct.pack("<Q", len(header)) + header +
     EXPECT_THAT(ran.out, Not(HasSubstr("names differ"))) << pair;
   }
   const std::string note =
-      "compared the array a of only_a.npz with the array z of only_z.npz: their names differ";
+      "the names differ: the array a of only_a.npz was compared with the array z of only_z.npz";
   for (const char* pair :
        {"only_a.npz only_z.npz", "only_a.npz:/a only_z.npz", "only_a.npz only_z.npz:/z"}) {
     Ran ran = run("assay compare " + std::string(pair) + standard + " --json r.json");
@@ -189,12 +194,12 @@ open("only_a.safetensors", "wb").write(struct.pack("<Q", len(header)) + header +
               Exits(3,
                     "error: only_a.npz: and only_z.npz have no array of the same name: a in the "
                     "one; z in the "
-                    "other. Name two, as in only_a.npz:/a only_z.npz:/z"));
+                    "other. Name two arrays: only_a.npz:/a only_z.npz:/z"));
   EXPECT_THAT(run("assay compare only_z.npz two.npz"),
               Exits(3,
                     "error: only_z.npz: and two.npz have no array of the same name: z in the one; "
                     "a, q in the "
-                    "other. Name two, as in only_z.npz:/z two.npz:/a"));
+                    "other. Name two arrays: only_z.npz:/z two.npz:/a"));
   EXPECT_THAT(run("assay compare only_z.npz:/z two.npz"),
               Exits(2, "error: two.npz: holds 2 arrays (a, q): name one, as in two.npz:/a"));
   EXPECT_THAT(run("assay compare x.pt two.npz"),

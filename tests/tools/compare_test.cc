@@ -121,8 +121,10 @@ TEST_F(Compare, RawBytesNeedDtypeAndShape) {
                     "\"bfloat16\", \"shape\": [2, 3]}"));
   EXPECT_THAT(run("assay compare a.raw a.npy --dtype float32 --shape 4,5"),
               Exits(2, "error: a.raw: has 96 bytes; float32 of shape [4, 5] needs 80"));
-  EXPECT_THAT(run("assay compare a.raw a.npy --dtype float32 --shape 4x6"),
-              Exits(2, "error: --shape '4x6' must be extents joined by commas, or scalar"));
+  EXPECT_THAT(
+      run("assay compare a.raw a.npy --dtype float32 --shape 4x6"),
+      Exits(2,
+            "error: --shape '4x6': sizes joined by commas are needed, such as 64,512, or scalar"));
   EXPECT_THAT(run("assay compare a.raw a.npy --dtype float33 --shape 4,6"),
               Exits(2,
                     "error: unknown dtype 'float33': did you mean 'float32'?; "
@@ -211,11 +213,15 @@ TEST_F(Compare, WhatIsAskedForInVainIsRefused) {
       "numpy.save('a.npy', numpy.ones((3, 4), 'f4'))\n"
       "numpy.save('b.npy', numpy.ones((3, 4), 'f4'))\n"
       "open('c.npy', 'wb').write(open('a.npy', 'rb').read() + b'1234')\n");
-  EXPECT_THAT(run("assay compare a.npy b.npy --dtype bf16"),
-              Exits(2, "error: --dtype bf16: a.npy holds float32, b.npy float32; leave it out"));
+  EXPECT_THAT(
+      run("assay compare a.npy b.npy --dtype bf16"),
+      Exits(
+          2,
+          "error: --dtype bf16: a.npy has the dtype float32, and b.npy has float32; leave it out"));
   EXPECT_THAT(
       run("assay compare a.npy b.npy --shape 4,3"),
-      Exits(2, "error: --shape 4,3: a.npy has the shape [3, 4], b.npy [3, 4]; leave it out"));
+      Exits(2,
+            "error: --shape 4,3: a.npy has the shape [3, 4], and b.npy has [3, 4]; leave it out"));
   EXPECT_THAT(run("assay compare c.npy b.npy"),
               Exits(2,
                     "error: c.npy: has 4 bytes behind its array: two files in one, or one written "

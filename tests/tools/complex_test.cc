@@ -140,8 +140,8 @@ TEST_F(ComplexNumbers, WhatHasNoMeaningIsRefused) {
       run("assay inject g.h5 --fault flip,bit=3 --out no.h5"),
       Exits(3,
             "error: g.h5: case x: the output is complex64, and faults are put into real numbers: "
-            "record its parts as float32\nerror: g.h5: nothing was done for any of 1 "
-            "cases; no.h5 is not written"));
+            "record its parts as float32\nerror: g.h5: the only case was not changed; no.h5 is not "
+            "written"));
   EXPECT_THAT(run("assay gate g.h5 --abft").out,
               HasSubstr("abft: the output is complex64, and checksums are sums of real numbers\n"));
   EXPECT_THAT(run("assay generate matmul --m 4 --n 4 --k 4 --dtype complex64 --out no.h5").code,

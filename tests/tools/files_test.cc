@@ -173,7 +173,7 @@ TEST_F(Files, ADashIsStandardOutputOnlyWhereThatIsSaid) {
   for (const char* option : {"--junit", "--html", "--save-failures"}) {
     EXPECT_THAT(run(std::string("assay gate g.h5 ") + option + " -"),
                 Exits(2, std::string("error: ") + option +
-                             " writes no standard output; name a file, as in ./-"));
+                             " cannot write to standard output; name a file, such as ./-"));
     EXPECT_FALSE(exists("-")) << option;
   }
   EXPECT_THAT(run("assay gate g.h5 --json -"), Exits(0));

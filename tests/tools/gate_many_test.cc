@@ -136,17 +136,18 @@ TEST_F(GateMany, OutputsBelongTogetherInOrderOrByName) {
   // both golden files.
   EXPECT_THAT(run("assay gate a.h5 b.h5 --outputs ao.h5"),
               Exits(2,
-                    "error: case 'x' is in a.h5 and in b.h5, and the same --outputs is for both; "
-                    "give one --outputs for each GOLDEN, in the same order"));
+                    "error: case 'x' is in a.h5 and in b.h5, but both share one --outputs; give "
+                    "one --outputs for each GOLDEN, in the same order"));
   make("all.h5", {product("y", 0, "npu"), product("z", 0.5, "npu")});
   ran = run("assay gate a.h5 b.h5 --outputs all.h5 --exclude x");
   EXPECT_THAT(ran, Exits(1));
   EXPECT_THAT(ran.out, HasSubstr("\n2 cases: 1 pass, 1 fail\n"));
   // Another number.
-  EXPECT_THAT(run("assay gate a.h5 b.h5 a.h5 --outputs ao.h5 --outputs bo.h5"),
-              Exits(2,
-                    "error: 3 GOLDEN and 2 --outputs: give one --outputs for each GOLDEN, in the "
-                    "same order, or one for all"));
+  EXPECT_THAT(
+      run("assay gate a.h5 b.h5 a.h5 --outputs ao.h5 --outputs bo.h5"),
+      Exits(2,
+            "error: there are 3 GOLDEN and 2 --outputs; give one --outputs for each GOLDEN, in the "
+            "same order, or one for all"));
 }
 
 TEST_F(GateMany, OutputsInFoldersOfTheSameFiles) {
@@ -175,8 +176,8 @@ TEST_F(GateMany, OutputsInFoldersOfTheSameFiles) {
   make("parts/3.h5", {product("y", 0, "npu")});
   EXPECT_THAT(run("assay gate g.h5 --outputs parts"),
               Exits(2,
-                    "error: outputs of case 'y' are in parts/2.h5 and in parts/3.h5; give one of "
-                    "them"));
+                    "error: case 'y' has outputs in parts/2.h5 and in parts/3.h5; give only one of "
+                    "the files"));
 }
 
 TEST_F(GateMany, ProducersOfSeveralFiles) {
@@ -260,7 +261,7 @@ TEST_F(GateMany, RowsOfMoreThanFiftyCases) {
   EXPECT_EQ(std::count(ran.out.begin(), ran.out.end(), '\n'), 54) << "50 cases have rows";
   ran = run("assay gate g.h5 -q");
   EXPECT_EQ(ran.out, "51 cases: 51 pass\n");
-  EXPECT_THAT(run("assay gate g.h5 --quiet").out, IsEmpty());
+  EXPECT_THAT(run("assay gate g.h5 -qq").out, IsEmpty());
   cases[9] = product("c9", 0.5);
   make("g.h5", cases);
   ran = run("assay gate g.h5");
@@ -300,8 +301,8 @@ TEST_F(GateMany, SavedFailuresOfSeveralFiles) {
   make("b.h5", {product("x", 0.5)});
   EXPECT_THAT(run("assay gate a.h5 b.h5 --save-failures f.h5"),
               Exits(2,
-                    "error: --save-failures f.h5: case 'x' is in a.h5 and in b.h5, and a file "
-                    "holds one case of a name; judge them apart"));
+                    "error: --save-failures f.h5: case 'x' is in a.h5 and in b.h5, but a file has "
+                    "only one case of each name; judge the files one at a time"));
 }
 
 TEST_F(GateMany, OutputsWithoutAGoldenCaseOfSeveralFiles) {
@@ -310,8 +311,9 @@ TEST_F(GateMany, OutputsWithoutAGoldenCaseOfSeveralFiles) {
   make("o.h5", {product("x", 0, "npu"), product("y", 0, "npu"), product("z", 0, "npu")});
   const Ran ran = run("assay gate a.h5 b.h5 --outputs o.h5");
   EXPECT_THAT(ran, Exits(0));
-  EXPECT_THAT(ran.out, HasSubstr("1 output without a golden case was not judged: z; --strict makes "
-                                 "it not comparable\n"));
+  EXPECT_THAT(ran.out,
+              HasSubstr("1 output without a golden result was not judged: z; --strict makes "
+                        "it not comparable\n"));
   EXPECT_THAT(run("assay gate a.h5 b.h5 --outputs o.h5 --strict"), Exits(3));
 }
 
@@ -352,14 +354,16 @@ TEST_F(Repro, RefusesWhatIsNoLineOfAssay) {
   write("ran.sh", "touch ran");
   EXPECT_THAT(run("assay repro 'sh ran.sh'"),
               Exits(2,
-                    "error: 'sh ran.sh' is no line of a report of assay: it must begin with "
+                    "error: 'sh ran.sh' is not a reproducer line of assay; it must begin with "
                     "'assay SUBCOMMAND'"));
   EXPECT_THAT(run("assay repro ''"), Code(2));
-  EXPECT_THAT(run("assay repro assay"), Exits(2, "error: 'assay' names no subcommand"));
-  EXPECT_THAT(run("assay repro 'assay --version'"),
-              Exits(2, "error: 'assay --version' names no subcommand"));
+  EXPECT_THAT(run("assay repro assay"),
+              Exits(2, "error: 'assay' has no subcommand; give the whole line of the report"));
+  EXPECT_THAT(
+      run("assay repro 'assay --version'"),
+      Exits(2, "error: 'assay --version' has no subcommand; give the whole line of the report"));
   EXPECT_THAT(run("assay repro 'assay repro x'"),
-              Exits(2, "error: a line to repeat is no `repro` itself"));
+              Exits(2, "error: the line must not be a `repro` line"));
   EXPECT_THAT(run("assay repro \"assay gate 'g.h5\""), Exits(2, "error: a quote ' is not closed"));
   EXPECT_THAT(run("assay repro 'assay frob g.h5'"), Code(2));
   // `repro` does not pass the line to a shell.

@@ -34,7 +34,7 @@ TEST_F(GatePage, SaysWhatRanWhereAndWhen) {
                          "--machine cpu_fma -q --html r.html</code>"));
   EXPECT_THAT(page, fact("golden results", "<code>g.h5</code>"));
   EXPECT_THAT(page, fact("standards", "torch (1), ulp(3) (1)"));
-  EXPECT_THAT(page, fact("outputs of", "cpu_fma (1)"));
+  EXPECT_THAT(page, fact("producers", "cpu_fma (1)"));
   EXPECT_THAT(page, fact("machine", "cpu_fma"));
   EXPECT_THAT(page, fact("date", "2026-03-01 00:00:00 UTC"));
   const Ran host = run("uname -n");

@@ -161,7 +161,7 @@ TEST_F(GateReports, SavedFailuresGateTheSameWay) {
   make("g.h5", cases);
   const Ran first = run("assay gate g.h5 --recorded p --save-failures f.h5");
   EXPECT_THAT(first, Exits(1));
-  EXPECT_THAT(first.out, HasSubstr("\nfailing cases saved to f.h5\n"));
+  EXPECT_THAT(first.out, HasSubstr("\nthe cases that did not pass are saved in f.h5\n"));
   const Ran again = run("assay gate f.h5 --recorded p");
   EXPECT_THAT(again, Exits(1));
   for (const char* name : {"fail", "untrusted", "missing"}) {

@@ -81,7 +81,7 @@ TEST_F(GateShard, AnEmptyShardOfASelectionPassesAndSaysSo) {
     EXPECT_THAT(ran, Exits(0));
     EXPECT_EQ(ran.out, "shard 2/2 has no case: there are fewer cases (1) than shards\n");
   }
-  EXPECT_THAT(run("assay gate g.h5 --case c00 --shard 2/2 --quiet").out, testing::IsEmpty());
+  EXPECT_THAT(run("assay gate g.h5 --case c00 --shard 2/2 -qq").out, testing::IsEmpty());
   // A selection that is empty is not comparable, in every shard.
   python(
       "import h5py\n"
@@ -101,7 +101,7 @@ TEST_F(GateShard, AnEmptyShardOfASelectionPassesAndSaysSo) {
 TEST_F(GateShard, WhatIsNoShardIsRefused) {
   const Ran wrong = run("assay gate g.h5 --shard 4/3");
   EXPECT_EQ(wrong.code, 2);
-  EXPECT_THAT(wrong.err, HasSubstr("--shard 4/3: i/n is needed, i from 1 to n, such as 2/8"));
+  EXPECT_THAT(wrong.err, HasSubstr("--shard 4/3: i/n with i from 1 to n is needed, such as 2/8"));
   write("b.json", R"({"schema": 2, "baseline": []})");
   EXPECT_EQ(run("assay gate g.h5 --shard 1/3 --baseline b.json").code, 2);
   // The output of join cannot be one of its parts.

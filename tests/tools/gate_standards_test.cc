@@ -88,7 +88,8 @@ with h5py.File('x.h5', 'w') as f:
 // The gate reports options that decided nothing.
 TEST_F(GateStandards, WhatDecidedNothingIsSaid) {
   make("x.h5", {product("x", 0)});
-  const std::string note = "note: --standard float16=atb: no output that was judged is float16\n";
+  const std::string note =
+      "note: --standard float16=atb was not used: no judged output is float16\n";
   EXPECT_THAT(run("assay gate x.h5 --standard float16=atb").out, HasSubstr(note));
   EXPECT_THAT(run("assay gate x.h5 --standard float32=torch").out, Not(HasSubstr("note: --st")));
   python(R"py(
@@ -103,9 +104,8 @@ np.savez('b.npz', x=np.ones(4, 'f4'))
   const Ran sums = run("assay gate " ASSAY_SOURCE_DIR
                        "/datasets/samples/operators.h5 --case '*softmax*' --machine cpu_fma "
                        "--abft v_abft");
-  EXPECT_THAT(sums.out, HasSubstr("note: --abft v_abft: checksums are of products and of attention "
-                                  "with their inputs, and no case has one: the elements alone "
-                                  "decided\n"));
+  EXPECT_THAT(sums.out, HasSubstr("note: --abft v_abft was not used, because no case is a product "
+                                  "or attention with its inputs. Only the elements decided\n"));
 }
 
 // A NaN that nobody expects, among a thousand elements.
@@ -182,7 +182,7 @@ with h5py.File('nan.h5', 'w') as f:
   EXPECT_THAT(run("assay regate r.json --standard verify_result,as_published").out,
               HasSubstr("verify_result,as_published looks at the elements as the original does"));
   EXPECT_THAT(run("assay list standards").out,
-              HasSubstr("\n  as it was published, which verify_result,as_published judges by: a "
+              HasSubstr("\n  as it was published (use verify_result,as_published): a "
                         "NaN or an infinity on only one side"));
 }
 
@@ -201,8 +201,8 @@ TEST_F(GateStandards, BenchmarkIsChosenNamedAndNeverTheTarget) {
               testing::StartsWith("error: --reference-implementation: unknown producer 'fourth'"));
   EXPECT_THAT(run(gate + " --reference-implementation target"),
               Exits(2,
-                    "error: --reference-implementation target: an output cannot be its own "
-                    "reference implementation"));
+                    "error: --reference-implementation target: this producer is judged, so it "
+                    "cannot be its own reference"));
   make("alone.h5", {product("x", 0, "target")});
   ran = run("assay gate alone.h5 --standard cann_l0");
   EXPECT_THAT(ran, Exits(3));
@@ -256,11 +256,12 @@ TEST_F(GateStandards, PerDtypeAndBudgetsAndOverridesAreSaid) {
   EXPECT_THAT(run("assay gate g.h5 --standard bfloat16=atb -q"), Exits(1)) << "the case's own";
   const Ran ran = run("assay gate g.h5 --max-mismatches 1");
   EXPECT_THAT(ran, Exits(0));
-  EXPECT_THAT(ran.out, HasSubstr("judged by --max-mismatches 1 of the command line, over the own "
-                                 "bounds of 1 case\n"));
+  EXPECT_THAT(ran.out, HasSubstr("the command line's --max-mismatches 1 replaced the bounds of 1 "
+                                 "case that has its own\n"));
   // An option that leaves the case's bound unchanged overrides nothing.
   for (const char* option : {"--infinity fewer", "--standard bfloat16=atb", "--equal-nan"}) {
-    EXPECT_THAT(run(std::string("assay gate g.h5 ") + option).out, Not(HasSubstr("judged by")))
+    EXPECT_THAT(run(std::string("assay gate g.h5 ") + option).out,
+                Not(HasSubstr("the command line's")))
         << option;
   }
   EXPECT_THAT(run("assay gate g.h5 --max-mismatch-fraction 0.1 -q"), Exits(1));
@@ -405,7 +406,7 @@ TEST_F(GateStandards, PublishedOnesAsAFile) {
   EXPECT_EQ(json("r.json")["cases"][0]["verdicts"][0]["bound"]["standard"], "mine");
   EXPECT_THAT(run("assay list faults --json f.json"),
               Exits(2,
-                    "error: --json writes the table of standards alone: assay list standards "
+                    "error: --json writes only the table of standards: assay list standards "
                     "--json FILE"));
 }
 

@@ -18,16 +18,17 @@ TEST_F(Gate, PassPrintsOneRowACaseAndTheTotal) {
   make("g.h5", {product("layer0/x"), product("y")});
   const Ran ran = run("assay gate g.h5");
   EXPECT_THAT(ran, Exits(0));
-  EXPECT_EQ(ran.out,
-            "case      outcome  dtype    shape   output  mismatches  max/bound  blind  max ulp  "
-            "SNR dB  standard\n"
-            "layer0/x  pass     float32  [2, 3]  p                0          0      0        0     "
-            "inf  accumulation (operator)\n"
-            "y         pass     float32  [2, 3]  p                0          0      0        0     "
-            "inf  accumulation (operator)\n"
-            "\n2 cases: 2 pass\n"
-            "note (2 times): no machine is named: bounded as float32 sums in any order; a named "
-            "machine has a tighter bound\n");
+  EXPECT_EQ(
+      ran.out,
+      "case      outcome  dtype    shape   producer  mismatches  max/bound  blind  max ulp  SNR "
+      "dB  standard\n"
+      "layer0/x  pass     float32  [2, 3]  p                  0          0      0        0     "
+      "inf  accumulation (operator)\n"
+      "y         pass     float32  [2, 3]  p                  0          0      0        0     "
+      "inf  accumulation (operator)\n"
+      "\n2 cases: 2 pass\n"
+      "note (2 times): no machine is named: bounded as float32 sums in any order; a named "
+      "machine has a tighter bound\n");
 }
 
 TEST_F(Gate, FailSaysWhatWhereAndHowToSeeItAgain) {

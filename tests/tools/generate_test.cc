@@ -242,9 +242,10 @@ TEST_F(Generate, LinesOfABatchAreRefusedByFileAndNumber) {
   // The case of the good line is written nevertheless.
   const auto refuses = [&](const std::string& batch, const std::string& message) {
     write("b.txt", batch);
-    EXPECT_THAT(run("assay generate --from b.txt --quiet --out some.h5"),
-                Exits(2, "error: b.txt: " + message +
-                             "\nerror: b.txt: 1 line is refused; some.h5 has what the others make"))
+    EXPECT_THAT(
+        run("assay generate --from b.txt --quiet --out some.h5"),
+        Exits(2, "error: b.txt: " + message +
+                     "\nerror: b.txt: 1 line is refused; some.h5 has the cases of the other lines"))
         << batch;
     EXPECT_THAT(names("some.h5"), ElementsAre("add/float32/3/normal/seed0")) << batch;
     EXPECT_THAT(leftovers(), IsEmpty());
@@ -253,32 +254,37 @@ TEST_F(Generate, LinesOfABatchAreRefusedByFileAndNumber) {
   refuses(good + "exp --dtype float31 --shape 3\n",
           "line 3: unknown dtype 'float31': did you mean 'float32'?; docs/formats.md lists all");
   refuses(good + "\nexp \\\n --dtype float32\n", "line 4: --shape is needed");
-  refuses(good + "exp --dtype float32 --shape 3 --frob 1", "line 3: not expected: --frob 1");
+  refuses(good + "exp --dtype float32 --shape 3 --frob 1",
+          "line 3: unexpected arguments: --frob 1");
   refuses(good + "exp --dtype float32 --shpae 3",
-          "line 3: not expected: --shpae (did you mean '--shape'?) 3");
-  refuses(good + "exp --dtype float32 --shape 3 --out x.h5", "line 3: not expected: --out x.h5");
+          "line 3: unexpected arguments: --shpae (did you mean '--shape'?) 3");
+  refuses(good + "exp --dtype float32 --shape 3 --out x.h5",
+          "line 3: unexpected arguments: --out x.h5");
   refuses(good + "exp --dtype 'float32", "line 3: a quote ' is not closed");
-  refuses(good + good, "line 4: case add/float32/3/normal/seed0 would be made twice");
+  refuses(good + good,
+          "line 4: case add/float32/3/normal/seed0 would be made twice; change --seed, or a name");
   refuses(good + "exp --dtype float32 --shape 3 --seed x",
-          "line 3: --seed: Value x not in range 0 to 4611686018427387904");
+          "line 3: --seed: a whole number from 0 to 4611686018427387904 is needed, not 'x'");
   write("b.txt", "# nothing\n");
   EXPECT_THAT(run("assay generate --from b.txt --out some.h5"),
               Exits(2, "error: b.txt: no line makes a case"));
   write("b.txt", "frob\n" + good + "exp --shape 3\nadd --dtype float32 --shape 4\n");
   const Ran two = run("assay generate --from b.txt --out some.h5");
   EXPECT_THAT(two, Code(2));
-  EXPECT_THAT(two.err,
-              AllOf(StartsWith("error: b.txt: line 1: "), HasSubstr("\nerror: b.txt: line 4: "),
-                    HasSubstr("\nerror: b.txt: 2 lines are refused; some.h5 has what the others "
-                              "make\n")));
+  EXPECT_THAT(
+      two.err,
+      AllOf(
+          StartsWith("error: b.txt: line 1: "), HasSubstr("\nerror: b.txt: line 4: "),
+          HasSubstr(
+              "\nerror: b.txt: 2 lines are refused; some.h5 has the cases of the other lines\n")));
   EXPECT_THAT(names("some.h5"),
               ElementsAre("add/float32/3/normal/seed0", "add/float32/4/normal/seed0"));
   EXPECT_THAT(run("assay generate --from none.txt --out x.h5"),
               Exits(2, "error: none.txt: cannot be read: No such file or directory"));
   EXPECT_THAT(run("assay generate exp --from b.txt --out x.h5"),
-              Exits(2, "error: --from b.txt: its lines say what is made; leave OP out"));
+              Exits(2, "error: --from b.txt: its lines define the cases; leave OP out"));
   EXPECT_THAT(run("assay generate --from b.txt --seed 3 --out x.h5"),
-              Exits(2, "error: --from b.txt: its lines say what is made; leave --seed out"));
+              Exits(2, "error: --from b.txt: its lines define the cases; leave --seed out"));
   EXPECT_THAT(run("assay generate --from b.txt --out b.txt"),
               Exits(2, "error: b.txt is an input; --out would replace it"));
 }
@@ -371,10 +377,9 @@ TEST_F(Generate, RefusesWithOneLineAndLeavesNoFile) {
   refuses("assay generate matmul --dtype bfloat16 --shape 4,5 --out old.h5",
           "matmul takes sizes M,K,N of at least 1, batch dimensions before them; given [4, 5]");
   refuses("assay generate matmul --dtype bfloat16 --shape 4,0,5 --out old.h5",
-          "--shape 4,0,5: whole numbers of at least 1 are needed, as in 128,1024,256");
+          "--shape 4,0,5: whole numbers of at least 1 are needed, such as 128,1024,256");
   refuses(good + "--parameter split_k",
-          "--parameter split_k: NAME=VALUE is needed, as in "
-          "split_k=256");
+          "--parameter split_k: NAME=VALUE is needed, such as split_k=256");
   refuses(
       good + "--parameter split=2",
       "case matmul: matmul does not know the parameter 'split': did you mean 'split_k'?; it knows "
@@ -385,19 +390,21 @@ TEST_F(Generate, RefusesWithOneLineAndLeavesNoFile) {
           "distribution 'normal,men=1': normal takes no 'men' (did you mean 'mean'?); it takes "
           "mean, deviation, scale");
   refuses(good + "--a normal --b normal --distribution uniform",
-          "--distribution serves no input: all of matmul have one of their own");
+          "--distribution is not used: each input of matmul has its own; leave it out");
   refuses(good + "--input weight",
-          "--input weight: NAME=DISTRIBUTION is needed, as in weight=normal,mean=1");
+          "--input weight: NAME=DISTRIBUTION is needed, such as weight=normal,mean=1");
   refuses(good + "--input normal,mean=1",
-          "--input normal,mean=1: NAME=DISTRIBUTION is needed, as in weight=normal,mean=1");
+          "--input normal,mean=1: NAME=DISTRIBUTION is needed, such as weight=normal,mean=1");
   refuses(good + "--input weight=normal",
           "matmul has no input 'weight': a (..., M, K), b (..., K, N), optional bias (N)");
-  refuses(good + "--name a --count 2", "--name is for one case; this makes 2");
-  refuses(good + "--why a --a normal --a uniform", "--why is for one case; this makes 2");
+  refuses(good + "--name a --count 2", "--name is for one case, but these options make 2");
+  refuses(good + "--why a --a normal --a uniform",
+          "--why is for one case, but these options make 2");
   refuses(good + "--name a-b",
-          "--name a-b: parts of letters, digits, '_', '.' and '=' are needed, joined by '/', as in "
-          "softmax/near_overflow");
-  refuses(good + "--dtype bfloat16", "case matmul/bfloat16/4x6x5/normal/seed0 would be made twice");
+          "--name a-b: a name has parts of letters, digits, '_', '.' and '=', joined by '/', such "
+          "as softmax/near_overflow");
+  refuses(good + "--dtype bfloat16",
+          "case matmul/bfloat16/4x6x5/normal/seed0 would be made twice; change --seed, or a name");
   refuses(good + "--a outlier_channels,count=9",
           "distribution 'outlier_channels,count=9': there are not 9 channels in shape [4, 6]");
   refuses("assay generate matmul --dtype int8 --shape 4,6,5 --a subnormals --out old.h5",

@@ -116,7 +116,7 @@ class Hostile(unittest.TestCase):
                                  env={**os.environ, "ASSAY_FILE_CHECKER": str(checker)})
             self.assertEqual((ran.stderr[:len(said)], ran.returncode), (said, 2))
         crash, leave = "os.kill(os.getpid(), 11)", "os._exit(7)"
-        tail = "; the file is damaged or hostile\n"
+        tail = "; the file is damaged or hostile"
         refused(1, crash, f"error: {SAMPLE}: the process that looked at it was ended by signal 11 "
                           f"(Segmentation fault){tail}")
         # SAMPLE's datasets are compressed; its groups and attributes are read without HDF5.
@@ -189,7 +189,7 @@ class Hostile(unittest.TestCase):
     def test_a_changed_element_or_attribute_is_refused(self):
         self.own()
         said = self.run_assay("inspect", "--verify", "own.h5").stdout
-        self.assertIn("3 datasets are as they were written, by their checksums; 0 have none", said)
+        self.assertIn("3 arrays match their checksums; 0 have no checksum", said)
 
         def golden(group):
             group["golden"][0, 0] = 99
@@ -242,7 +242,7 @@ class Hostile(unittest.TestCase):
             data.attrs["dtype"] = "float32"
             f["cases/a"].attrs["x_note"] = "added"
         self.assertEqual(self.run_assay("gate", "own.h5", "--recorded", "other").returncode, 0)
-        self.assertIn("3 datasets are as they were written, by their checksums; 1 have none",
+        self.assertIn("3 arrays match their checksums; 1 have no checksum",
                       self.run_assay("inspect", "--verify", "own.h5").stdout)
 
     def test_without_the_table_the_file_is_damaged(self):
@@ -347,11 +347,11 @@ class Hostile(unittest.TestCase):
 
     def test_words(self):
         help_line = "Run with --help for more information.\n"
-        self.refused("--threads: Value -3 not in range 0 to 4096\n" + help_line, "calibrate",
+        self.refused("--threads: a whole number from 0 to 4096 is needed, not '-3'\n" + help_line, "calibrate",
                      "--machine", "ascend910b", "--dtype", "float16", "--threads", "-3")
-        self.refused("--mutate-min: Value 1e300 not in range 0 to 1\n" + help_line, "gate", SAMPLE,
+        self.refused("--mutate-min: a number from 0 to 1 is needed, not '1e300'\n" + help_line, "gate", SAMPLE,
                      "--mutate-min", "1e300")
-        self.refused("error: --shape '1,,1' must be extents joined by commas, or scalar\n",
+        self.refused("error: --shape '1,,1': sizes joined by commas are needed, such as 64,512, or scalar\n",
                      "compare", "a.bin", "b.bin", "--dtype", "float32", "--shape", "1,,1")
         for word in "abc", "-1", "0", "1.5":
             self.refused("error: ASSAY_MAX_DATASET_GIB must be a whole number of GiB of at least 1, "

@@ -296,7 +296,7 @@ class HostileTexts(unittest.TestCase):
         for kind in self.unpacked_kinds():
             for out in "new", "new/deep", "empty", "empty/new", "full", "full/new":
                 ran = self.run_assay("unpack", "broken.h5", "--as", kind, "--out", out, code=2)
-                self.assertIn("is there already, and not empty" if out == "full" else "'float7'",
+                self.assertIn("already exists and is not empty; name a new folder" if out == "full" else "'float7'",
                               ran.stderr)
                 self.assertEqual(self.files(), before, (kind, out))
         for out in "empty", "empty/../new", "./deep/er/":

@@ -251,7 +251,8 @@ TEST_F(Identify, NothingFitsIsOne) {
 
 TEST_F(Identify, MistakesAreNamed) {
   EXPECT_THAT(run("assay probes float16 --out p.h5 -q"), Exits(0));
-  EXPECT_THAT(run("assay identify p.h5"), Exits(3, "error: p.h5: no recorded outputs to identify"));
+  EXPECT_THAT(run("assay identify p.h5"),
+              Exits(3, "error: p.h5: has no recorded outputs to identify"));
   EXPECT_THAT(run("assay probes int8 --out q.h5"),
               Exits(2, "error: probes are of floats that float32 holds, not of int8"));
   EXPECT_THAT(run("assay emulate p.h5 --machine nope.json --verify"), Code(2));

@@ -15,8 +15,8 @@ TEST_F(MachineTool, VerifyReplaysRecordedResults) {
   const Ran ran = run("assay emulate " + kCorners + " --machine hopper --verify");
   EXPECT_THAT(ran, Exits(0));
   EXPECT_THAT(ran.out,
-              AllOf(HasSubstr("mma/bfloat16/wide: float32 [64] on hopper; h200: all 64 bit "
-                              "for bit\n"),
+              AllOf(HasSubstr("mma/bfloat16/wide: float32 [64] on hopper; h200: all 64 elements "
+                              "agree bit for bit\n"),
                     HasSubstr("73 of 73 recorded outputs agree bit for bit with hopper\n")));
 }
 
@@ -24,15 +24,17 @@ TEST_F(MachineTool, VerifyNamesTheFirstDifference) {
   const Ran ran = run("assay emulate " + kCorners +
                       " --machine hopper,kept_bits=24 --verify --case 'mma/bfloat16/*'");
   EXPECT_THAT(ran, Code(1));
-  EXPECT_THAT(ran.out, AllOf(HasSubstr(" of 64 differ, first at ["), HasSubstr(", recorded "),
-                             HasSubstr("agree bit for bit with hopper,kept_bits=24\n")));
+  EXPECT_THAT(ran.out,
+              AllOf(HasSubstr(" of 64 elements differ, first at ["), HasSubstr(", recorded "),
+                    HasSubstr("agree bit for bit with hopper,kept_bits=24\n")));
 }
 
 TEST_F(MachineTool, VerifyNeedsRecordedOutputs) {
   EXPECT_THAT(run("assay emulate " + kCorners + " --machine hopper"), Code(2));
   const Ran ran = run("assay emulate " + kCorners + " --machine hopper --verify --recorded a100");
   EXPECT_THAT(ran, Code(3));
-  EXPECT_THAT(ran.err, HasSubstr("no recorded outputs to verify with"));
+  EXPECT_THAT(ran.err,
+              HasSubstr("there are no recorded outputs to compare with; leave out --verify"));
 }
 
 TEST_F(MachineTool, ParametersAreChecked) {
@@ -88,7 +90,7 @@ TEST_F(MachineTool, CalibrateErrors) {
   EXPECT_THAT(error("--machine ascend910b --dtype float32 --shape 1,2"),
               HasSubstr("--shape 1,2: three whole numbers M,K,N from 1 to 1048576 are needed"));
   EXPECT_THAT(error("--machine ascend910b --dtype float32 --inputs uniform"),
-              HasSubstr("--inputs uniform: it may be normal, folded or shifted"));
+              HasSubstr("--inputs uniform: normal, folded or shifted is needed"));
 }
 
 TEST_F(MachineTool, ListShowsEveryParameter) {

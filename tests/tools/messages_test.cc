@@ -76,7 +76,7 @@ TEST_F(Messages, DtypesByTheNamesThatOthersHave) {
         "assay gate g.h5 --machine hopper --standard {}=atb --standard float=torch", name));
     EXPECT_THAT(ran, Exits(0)) << name;
     EXPECT_THAT(ran.out, AllOf(HasSubstr("  torch\n"), Not(HasSubstr("  atb")),
-                               HasSubstr("=atb: no output that was judged is ")))
+                               HasSubstr("=atb was not used: no judged output is ")))
         << name;
   }
   write("raw", std::string("\x80\x3f\x00\x40", 4));
@@ -150,11 +150,11 @@ TEST_F(Messages, OutputDtypeThatTheCaseDoesNotSay) {
   make("it's.h5", {c});
   Ran ran = run("assay gate \"it's.h5\"");
   EXPECT_THAT(ran, Exits(3));
-  EXPECT_THAT(ran.out, HasSubstr("layer/x: not_comparable: the output is float32, the case's output "
-                                 "dtype is float64, which is that of its golden result. If float32 "
-                                 "is right, give the case the attribute output_dtype\n"));
-  const std::string says =
-      "\nnote: 1 case (layer/x) does not state its output dtype: python3 -c ";
+  EXPECT_THAT(ran.out,
+              HasSubstr("layer/x: not_comparable: the output is float32, the case's output "
+                        "dtype is float64, which is that of its golden result. If float32 "
+                        "is right, give the case the attribute output_dtype\n"));
+  const std::string says = "\nnote: 1 case (layer/x) does not state its output dtype: python3 -c ";
   const std::size_t at = ran.out.find(says);
   ASSERT_NE(at, std::string::npos) << ran.out;
   const std::size_t begin = at + says.size();

@@ -100,7 +100,7 @@ TEST_P(Missing, AGoldenResultWithoutAnOutputIsNotComparable) {
                                    HasSubstr("type=\"not_comparable\"")));
   EXPECT_THAT(read("r.html"), AllOf(HasSubstr(c.without_output), HasSubstr("not comparable")));
   if (std::string(c.layout) != "msprobe") {
-    EXPECT_THAT(ran.out, Not(HasSubstr("without a golden case")));
+    EXPECT_THAT(ran.out, Not(HasSubstr("without a golden result")));
     EXPECT_FALSE(report.contains("outputs_without_golden"));
   }
 }
@@ -116,15 +116,15 @@ TEST_P(Missing, AnOutputWithoutAGoldenResultIsListed) {
     return;
   }
   EXPECT_THAT(ran, Code(std::string(c.layout) == "msprobe" ? 3 : 0)) << ran.out << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr(formatted("1 output without a golden case was not judged: {}; "
+  EXPECT_THAT(ran.out, HasSubstr(formatted("1 output without a golden result was not judged: {}; "
                                            "--strict makes it not comparable\n",
                                            c.without_golden)));
   EXPECT_EQ(json("r.json")["outputs_without_golden"], nlohmann::json({c.without_golden}));
   EXPECT_THAT(read("r.xml"),
               HasSubstr(formatted("name=\"{}\" time=\"0.000\">\n    <skipped message=\"an output "
-                                  "without a golden case\"/>",
+                                  "without a golden result\"/>",
                                   c.without_golden)));
-  EXPECT_THAT(read("r.html"), HasSubstr("1 output without a golden case was not judged"));
+  EXPECT_THAT(read("r.html"), HasSubstr("1 output without a golden result was not judged"));
   EXPECT_THAT(gate(" --strict"), Code(3));
 }
 
@@ -145,12 +145,12 @@ TEST_F(Partners, GoldenFilesWithoutOutputsAreCounted) {
       "assay gate --pairs 'pairs/out/*_output_{i}.bin' 'pairs/gold/*_golden_{i}.bin' --dtype "
       "bfloat16 --golden-dtype float32 --standard torch --json r.json";
   EXPECT_THAT(run(gate).out,
-              HasSubstr("\nnote: 1 golden result has no output, and its case is not comparable: "
+              HasSubstr("\nnote: 1 golden result has no output, so its case is not comparable: "
                         "pairs/gold/add_golden_3.bin\n"));
   ASSERT_EQ(run("rm pairs/out/add_output_1.bin").code, 0);
   EXPECT_THAT(run(gate), Code(3));
   EXPECT_THAT(json("r.json")["notes"].dump(),
-              HasSubstr("2 golden results have no output, and their cases are not comparable: "
+              HasSubstr("2 golden results have no output, so their cases are not comparable: "
                         "pairs/gold/add_golden_1.bin, pairs/gold/add_golden_3.bin"));
   // Arrays of cases that were not chosen are not reported as missing.
   EXPECT_THAT(run(gate + " --case add_0"), Code(0));
@@ -179,7 +179,7 @@ TEST_F(Partners, RowsOfATableWithoutDataAreNamed) {
       ran.out,
       AllOf(HasSubstr("\nnote: ttk/manual/more is no case of ttk/cases.csv: left out\n"),
             HasSubstr("\nnote: case scale_bad of ttk/cases.csv (line 5) has no folder: left out\n"),
-            Not(HasSubstr("without a golden case"))));
+            Not(HasSubstr("without a golden result"))));
   const Ran strict = run(gate + " --strict");
   EXPECT_THAT(strict, Code(3));
   EXPECT_THAT(strict.out, HasSubstr("(left out): not_comparable: "));

@@ -92,32 +92,16 @@ class Options : public ProgramTest {
            line.starts_with("inject ");
   }
 
-  std::vector<std::string> subcommands() const {
-    std::istringstream help(run("assay --help").out);
-    std::vector<std::string> names;
-    bool listed = false;
-    for (std::string line; std::getline(help, line);) {
-      if (line == "Subcommands:") {
-        listed = true;
-      } else if (listed && line.starts_with("  ")) {
-        names.push_back(line.substr(2, line.find(' ', 2) - 2));
-      } else {
-        listed = false;
-      }
-    }
-    return names;
-  }
-
   // The options and positionals of a subcommand that take a value.
   std::vector<Listed> values_of(const std::string& command) const {
-    std::istringstream help(run("assay " + command + " --help").out);
+    std::istringstream help(run("assay " + command + " --help-all").out);
     std::vector<Listed> found;
     bool listed = false;
     for (std::string line; std::getline(help, line);) {
-      if (line == "Positionals:" || line == "Options:") {
-        listed = true;
-      } else if (line.starts_with("Example:")) {
+      if (line.starts_with("Example:")) {
         listed = false;
+      } else if (line.ends_with(":") && line[0] != ' ') {
+        listed = true;
       } else if (listed && line.starts_with("  ") && line[2] != ' ') {
         std::istringstream words(line);
         Listed one;

@@ -129,9 +129,10 @@ TEST_F(Outputs, IndicesMayDifferWhereValuesTie) {
   EXPECT_THAT(run("assay gate several.h5 --case topk").out, HasSubstr("1 out of range (0 to 15)"));
   // The gate reports a bound that the command line overrides, even if it is the bound of one
   // output.
-  EXPECT_THAT(run("assay gate several.h5 --case layernorm --standard torch").out,
-              HasSubstr("judged by --standard torch of the command line, over the own bounds of 1 "
-                        "case\n"));
+  EXPECT_THAT(
+      run("assay gate several.h5 --case layernorm --standard torch").out,
+      HasSubstr(
+          "the command line's --standard torch replaced the bounds of 1 case that has its own\n"));
   // Without the standard `indices`, an index is compared as a number.
   change("    del f['cases/topk/golden/indices'].attrs['standard']\n");
   EXPECT_THAT(run("assay gate several.h5 --case topk").out, HasSubstr("topk:indices: fail: "));
@@ -269,8 +270,8 @@ TEST_F(Outputs, EmulationAndGoldenAreOfWhatTheOperatorComputes) {
 
 TEST_F(Outputs, AFaultNamesTheOneThatBreaks) {
   EXPECT_THAT(run("assay inject several.h5 --fault flip,bit=30,seed=1 --out b.h5").err,
-              HasSubstr("case layernorm: has several outputs; say which one breaks, as in "
-                        "output=mean: mean, rstd, workspace, y"));
+              HasSubstr("case layernorm: has the outputs mean, rstd, workspace, y; choose one in "
+                        "the fault, such as output=mean"));
   const Ran injected =
       run("assay inject several.h5 --case layernorm --fault flip,bit=30,output=rstd,at=2:0 "
           "--out b.h5");
@@ -281,7 +282,7 @@ TEST_F(Outputs, AFaultNamesTheOneThatBreaks) {
   EXPECT_THAT(gated.out, HasSubstr("layernorm:rstd: fail: 1 of 4 elements"));
   make("one.h5", {product("one")});
   EXPECT_THAT(run("assay inject one.h5 --fault flip,bit=3,output=c,seed=1 --out b.h5").err,
-              HasSubstr("case one: has one output, without a name: the fault has output=c"));
+              HasSubstr("case one: has only one output, without a name; leave out output=c"));
   EXPECT_THAT(run("assay inject several.h5 --fault flip,bit=3,site=input,input=x,output=y --out "
                   "b.h5"),
               Code(2));

@@ -63,6 +63,22 @@ Ran ProgramTest::run(const std::string& line) const {
           read("stderr.txt")};
 }
 
+std::vector<std::string> ProgramTest::subcommands() const {
+  std::istringstream help(run("assay --help").out);
+  std::vector<std::string> names;
+  bool listed = false;
+  for (std::string line; std::getline(help, line);) {
+    if (line.ends_with(":")) {
+      listed = line != "Options:";
+    } else if (listed && line.starts_with("  ")) {
+      names.push_back(line.substr(2, line.find(' ', 2) - 2));
+    } else {
+      listed = false;
+    }
+  }
+  return names;
+}
+
 void ProgramTest::python(const std::string& program) const {
   write("program.py", program);
   const Ran ran = run(ASSAY_PYTHON " program.py");

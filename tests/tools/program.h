@@ -45,6 +45,9 @@ class ProgramTest : public testing::Test {
   // (the sanitizers take more than one), under an emulator fifty.
   Ran run(const std::string& line) const;
 
+  // Returns the names of all subcommands, which `assay --help` lists under headings.
+  std::vector<std::string> subcommands() const;
+
   // Runs a Python program. The test fails if the program fails.
   void python(const std::string& program) const;
 

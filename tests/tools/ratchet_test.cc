@@ -32,7 +32,7 @@ TEST_F(Baselines, WorseByMoreThanItsNoiseFails) {
   EXPECT_THAT(run(gate()), Exits(2, "error: b.json: cannot be read: No such file or directory"));
   Ran ran = run(gate(" --update-baseline"));
   EXPECT_THAT(ran, Exits(0));
-  EXPECT_THAT(ran.out, HasSubstr("\nnote: the baseline b.json has 2 cases now\n"));
+  EXPECT_THAT(ran.out, HasSubstr("\nnote: the baseline b.json now has 2 cases\n"));
   EXPECT_THAT(leftovers(), IsEmpty());
   const auto baseline = json("b.json");
   EXPECT_EQ(baseline["schema"], 2);
@@ -149,7 +149,7 @@ TEST_F(Baselines, AreNotWrittenOfFailures) {
   const std::string before = read("b.json");
   make("g.h5", {spread("x", 0.1)});
   EXPECT_THAT(run(gate(" --update-baseline")),
-              Exits(1, "error: b.json was not written, for not all cases pass"));
+              Exits(1, "error: the baseline b.json was not written, because not all cases pass"));
   EXPECT_EQ(read("b.json"), before);
   // A case that fails its bound is not also reported as worse.
   EXPECT_THAT(run(gate()).out, AllOf(HasSubstr("\nx     fail "), Not(HasSubstr("worse"))));
@@ -163,8 +163,8 @@ TEST_F(Baselines, OfAnotherProducerOrStandardAreSaid) {
                                  "standard: how much of the bound they use was not compared\n"));
   make("g.h5", {spread("x", 0.001, "q")});
   EXPECT_THAT(run(gate()), Exits(3,
-                                 "error: b.json has none of the cases that were judged; are names "
-                                 "and producer (q) the same?"));
+                                 "error: the baseline b.json has no case that was judged; check "
+                                 "that the names and the producer (q) are the same"));
 }
 
 TEST_F(Baselines, OfSeveralFiles) {
@@ -291,11 +291,11 @@ TEST_F(KnownFailures, EntriesThatMatchNothing) {
   list(R"({"cases": "gone", "reason": "tiling", "expires": "2026-03-31"})");
   Ran ran = run(kMarch + gate());
   EXPECT_THAT(ran, Exits(0));
-  EXPECT_THAT(ran.out, HasSubstr("\nnote: known.json: no case that was judged matches 'gone'; "
+  EXPECT_THAT(ran.out, HasSubstr("\nnote: known.json: no judged case matches 'gone'; "
                                  "--strict makes it a failure\n"));
   ran = run(kMarch + gate(" --strict"));
   EXPECT_THAT(ran, Exits(1));
-  EXPECT_THAT(ran.out, HasSubstr("\nnote: known.json: no case that was judged matches 'gone'\n"));
+  EXPECT_THAT(ran.out, HasSubstr("\nnote: known.json: no judged case matches 'gone'\n"));
 }
 
 TEST_F(KnownFailures, AreLeftOutOfABaseline) {

@@ -41,7 +41,7 @@ TEST_F(Regate, Blindness) {
   EXPECT_THAT(
       ran.out,
       EndsWith(
-          "note, of 1 verdict: saved metrics do not tell how many elements this bound is blind to; "
+          "note (1 verdict): saved metrics do not tell how many elements this bound is blind to; "
           "judge the tensors again to know\n"));
   ran = run("assay regate r.json --rtol 1e-3 --atol 1e-7 --max-blind 0.01");
   EXPECT_THAT(ran, Exits(3));
@@ -106,8 +106,9 @@ TEST_F(Regate, UsageAndFiles) {
   EXPECT_THAT(run("assay regate no.json --standard torch"), Exits(2, "error: no.json: is no JSON"));
   EXPECT_THAT(run("assay regate nope.json --standard torch"),
               Exits(2, "error: nope.json: cannot be read: No such file or directory"));
-  EXPECT_THAT(run("assay regate no.json"),
-              Exits(2, "error: give --standard, or --rtol and --atol: what to judge by"));
+  EXPECT_THAT(
+      run("assay regate no.json"),
+      Exits(2, "error: there is no bound to judge by; give --standard, or --rtol and --atol"));
   make("g.h5", {one_of_each()[2]});
   EXPECT_THAT(run("assay gate g.h5 --machine exact --json r.json --quiet"), Code(0));
   EXPECT_THAT(run("assay regate r.json --standard torch --json r.json"),
@@ -137,8 +138,8 @@ TEST_F(Regate, StandardsOfADtypeAndOfAFile) {
   EXPECT_THAT(ran.out, HasSubstr("own: "));
   ran = run("assay regate r.json --standard torch --standard float16=atb");
   EXPECT_THAT(ran, Exits(0));
-  EXPECT_THAT(ran.out, EndsWith("note: --standard float16=atb: no output that was judged is "
-                                "float16\n"));
+  EXPECT_THAT(ran.out,
+              EndsWith("note: --standard float16=atb was not used: no judged output is float16\n"));
 }
 
 }  // namespace

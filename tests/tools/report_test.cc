@@ -129,7 +129,7 @@ assert "Two thresholds & one <bound>." in page.words
 
 def spaced(n):
     return f"{n:,}".replace(",", " ")
-alarms, = page.table("cell", "gate")
+alarms, = page.table("cell", "detector")
 for g, row in zip(cell["gates"], alarms[1:], strict=True):
     if row[0] == cell["name"]:
         row = row[1:]
@@ -245,7 +245,7 @@ assert first[0] == {"bit": 14, "direction": "0to1", "rate": 1.0, "trials": 1000,
 assert first[1]["agrees"] is False
 assert first[2]["word"] == "not_injectable" and first[2]["remark"] == "cannot be"
 assert "bit" not in first[3] and first[3]["rate"] == 0
-table, = page.table("gate", "of")
+table, = page.table("detector", "rate")
 rows = [r for r in table[1:] if r[0] == "v_abft,e_max=0.004"]
 assert [r[1] for r in rows] == ["bit 14, 0 to 1", "bit 3, 0 to 1", "bit 14, 1 to 0",
                                 "runs with an alarm"], rows
@@ -295,7 +295,7 @@ TEST_F(ReportTool, SeveralSideBySide) {
 sources, = page.table("result", "campaign")
 assert [r[:3] for r in sources[1:]] == [["A", "report", "results/results.json"],
                                         ["B", "other", "other_results.json"]], sources
-apart, = page.table("cell", "gate", "rate")
+apart, = page.table("cell", "detector", "rate")
 assert [r[1:3] for r in apart[1:]] == [["v_abft,e_max=0.004", "bit 3, 0 to 1"]], apart
 assert apart[1][4].endswith("[49, 51]") and apart[1][5] == "+49.99", apart
 assert "only here: not in A" in page.words

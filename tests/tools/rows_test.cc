@@ -180,18 +180,20 @@ with h5py.File("rows_o.h5") as rows, h5py.File("cases_o.h5") as cases:
 )py");
   EXPECT_THAT(run("assay gate rows_o.h5").out, HasSubstr("12 cases: 12 pass\n"));
   EXPECT_THAT(run("assay emulate rows_o.h5 --machine ascend910b --verify").out,
-              HasSubstr("ascend910b: all 324 bit for bit"));
+              HasSubstr("ascend910b: all 324 elements agree bit for bit"));
   // `pack` makes each row a separate case again.
   EXPECT_THAT(run("assay pack rows_o.h5 --out unpacked.h5 -q"), Exits(0));
   EXPECT_THAT(run("assay gate unpacked.h5").out, HasSubstr("12 cases: 12 pass\n"));
 
   const Ran derived = run("assay generate " + what + " --rows-are-cases --tolerance --out x.h5");
   EXPECT_THAT(derived, Code(2));
-  EXPECT_THAT(derived.err, HasSubstr("--tolerance derives a bound of each case, and with "
-                                     "--rows-are-cases they share one"));
+  EXPECT_THAT(
+      derived.err,
+      HasSubstr(
+          "--tolerance gives each case its own bound, but with --rows-are-cases they share one"));
   const Ran golden = run("assay golden rows_o.h5 --tolerance --out x.h5");
   EXPECT_THAT(golden, Code(3));
-  EXPECT_THAT(golden.err, HasSubstr("--tolerance derives the bound of one case"));
+  EXPECT_THAT(golden.err, HasSubstr("--tolerance gives each case its own bound, but its rows"));
 }
 
 // As they lie, or each.
@@ -200,10 +202,11 @@ TEST_F(Rows, AreShownByInspect) {
   EXPECT_THAT(arrays, Exits(0));
   EXPECT_THAT(arrays.out, AllOf(HasSubstr("rows_are_cases: 1\n"), HasSubstr("\nadd/f32  add  "),
                                 HasSubstr("npu float32 [23, 4, 5]")));
-  EXPECT_THAT(run("assay inspect packed.h5 --verify").out, HasSubstr("; 4 have none\n"));
+  EXPECT_THAT(run("assay inspect packed.h5 --verify").out, HasSubstr("; 4 have no checksum\n"));
   const Ran both = run("assay inspect packed.h5 --verify --rows-are-cases");
-  EXPECT_THAT(both,
-              Exits(2, "error: --verify reads arrays as they lie: leave --rows-are-cases out"));
+  EXPECT_THAT(
+      both,
+      Exits(2, "error: --verify reads arrays as they are stored; leave out --rows-are-cases"));
   const Ran ran = run("assay inspect packed.h5 --rows-are-cases");
   EXPECT_THAT(ran, Exits(0));
   EXPECT_THAT(ran.out, AllOf(HasSubstr("\nadd/f32/00  add  "), HasSubstr("\nadd/f32/22  add  ")));

@@ -139,7 +139,7 @@ class Mpi(Scale):
             self.assertEqual(ran.stdout, "")
         ran = self.run_here(*self.mpi(2, "campaign", "plan.json", "--shard", "1/2"))
         self.assertEqual(ran.returncode, 2)
-        self.assertEqual(ran.stderr, "error: not expected: --shard 1/2\n"
+        self.assertEqual(ran.stderr, "error: unexpected arguments: --shard 1/2\n"
                          "Run with --help for more information.\n")
         help_text = self.run_well(*self.mpi(2, "campaign", "--help")).stdout
         self.assertEqual(help_text.count("Usage: "), 1)

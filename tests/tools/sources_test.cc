@@ -226,15 +226,15 @@ TEST_F(TwoPlaces, OptionsThatNoSourceTakesAreRefused) {
     for (const char* option :
          {"--dtype float32", "--golden-dtype float32", "--shape 4,8", "--golden-shape 4,8"}) {
       EXPECT_THAT(run(formatted("assay {} {}", command, option)),
-                  Exits(2, formatted("error: {} is for arrays of which nothing says it, and a "
-                                     "dataset says dtype and shape of each: leave it out",
+                  Exits(2, formatted("error: {} is not used, because a dataset file gives the "
+                                     "dtype and shape of each array; leave it out",
                                      option)))
           << command;
     }
     EXPECT_THAT(run(formatted("assay {} --table t.csv", command)),
                 Exits(2,
-                      "error: --table t.csv: a case table belongs to the folders of TTK "
-                      "(ttk_manual, ttk_dump), and what was given is dataset"))
+                      "error: --table t.csv: only layouts of TTK (ttk_manual, ttk_dump) have a "
+                      "case table, but the layout is dataset"))
         << command;
   }
   // The options are accepted if the outputs can take them. The CSV has the rows of the table again.
@@ -289,7 +289,7 @@ TEST_F(Sources, AMatmulOfTtkIsAMatmul) {
                 .code,
             0);
   EXPECT_THAT(run("assay inspect mm.h5").out,
-              AllOf(HasSubstr("mm_01  matmul  a float16 [64, 16], b float16 [64, 24]"),
+              AllOf(HasSubstr("mm_01  matmul    a float16 [64, 16], b float16 [64, 24]"),
                     HasSubstr("  transpose_a: 1\n"), HasSubstr("  x_op_name: mat_mul_v3\n")));
   EXPECT_EQ(run("assay golden mm.h5 --out computed.h5 -q").code, 0);
   EXPECT_EQ(run("assay gate mm.h5 --recorded dyn --abft -q").code, 0);
@@ -364,7 +364,7 @@ np.save('d/more/xpu.npy', (x + x) * np.float32(1 + 1e-6))
   EXPECT_EQ(outcomes("r.json"), "a=pass");
   EXPECT_EQ(json("r.json")["cases"][0]["verdicts"][0]["limits"].size(), 4u);
   EXPECT_THAT(run("assay inspect d --layout ttk_dump").out,
-              HasSubstr("a     add  a float32 [3, 4], b float32 [3, 4]"));
+              HasSubstr("a     add       a float32 [3, 4], b float32 [3, 4]"));
   const auto refused = [&] { return run("assay inspect d --layout ttk_dump").err; };
   table("('more/gold.bin', 'more/gold.bin')");
   EXPECT_THAT(refused(), HasSubstr("error: d/cases.csv: line 2, manual_golden_binaries: names 2 "

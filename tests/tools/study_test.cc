@@ -27,7 +27,7 @@ TEST_F(StudyTool, JsonToStandardOutput) {
   const Ran ran = run("assay study reduction --repeats 1 --json -");
   EXPECT_THAT(ran, Exits(0));
   EXPECT_EQ(parsed(ran.out).at("findings").size(), 6u);
-  EXPECT_EQ(run("assay study reduction --repeats 1 -q").out, "");
+  EXPECT_EQ(run("assay study reduction --repeats 1 -qq").out, "");
 }
 
 TEST_F(StudyTool, Refuses) {
@@ -39,7 +39,7 @@ TEST_F(StudyTool, Refuses) {
   EXPECT_THAT(run("assay study fma --repeats=-1"), Code(2));
   write("file", "");
   EXPECT_THAT(run("assay study fma --svg file"),
-              Exits(2, "error: --svg: 'file' is no directory, and none can be made there"));
+              Exits(2, "error: --svg file: the folder cannot be made"));
 }
 
 }  // namespace

@@ -145,7 +145,7 @@ std::string alarm_table(const std::vector<Group>& groups, std::size_t runs) {
       if (runs > 1) rows += cell_html(letter(line.run));
       if (a.rate.trials == 0) {
         rows += formatted("<td colspan=6 class=soft>{}</td>",
-                          g.clean.rows == 0 ? "no clean rows were looked at"
+                          g.clean.rows == 0 ? "no clean rows were checked"
                                             : formatted("none of {} rows could be checked",
                                                         grouped(g.clean.rows)));
       } else {
@@ -174,12 +174,13 @@ std::string alarm_table(const std::vector<Group>& groups, std::size_t runs) {
     }
   }
   return table(
-      formatted("<th>cell<th>gate{}<th class=num>rows that alarmed<th class=num>%, interval"
-                "<th class=num>&lt; %, by rows<th class=num>&lt; %, by matrices<th "
-                "class=num>matrices with an alarm<th class=num>largest D/T<th class=num>rms "
-                "z<th class=num>not checkable<th class=num>let through<th "
-                "class=num>all faults detected, %",
-                runs > 1 ? "<th>of" : ""),
+      formatted(
+          "<th>cell<th>detector{}<th class=num>rows with a false alarm<th class=num>%, interval"
+          "<th class=num>&lt; %, by rows<th class=num>&lt; %, by matrices<th "
+          "class=num>matrices with an alarm<th class=num>largest D/T<th class=num>rms "
+          "z<th class=num>not checkable<th class=num>dismissed<th "
+          "class=num>all faults detected, %",
+          runs > 1 ? "<th>result" : ""),
       rows);
 }
 
@@ -316,7 +317,7 @@ std::string operating_points(const std::vector<CampaignLine>& lines) {
   }
   if (rows.empty()) return "";
   return table(
-      "<th>gate<th class=num>false alarms at T, %<th class=num>detected at T, %"
+      "<th>detector<th class=num>false alarms at T, %<th class=num>detected at T, %"
       "<th class=num>no false alarm on these rows at<th class=num>detected there, %"
       "<th class=num>at most 0.1 % false alarms at<th class=num>detected there, %"
       "<th class=num>at most 1 % false alarms at<th class=num>detected there, %",
@@ -411,11 +412,11 @@ std::string published_table(const Group& group) {
     }
   }
   if (rows.empty()) return "";
-  return folded(formatted("Published figures beside ours: {} agree, {} differ, {} held to be "
+  return folded(formatted("Published and measured rates: {} agree, {} differ, {} held to be "
                           "defects of the publication",
                           grouped(agree), grouped(differ), grouped(defects)),
-                table("<th>gate<th>of<th class=num>published, %<th class=num>trials<th "
-                      "class=num>ours, %<th>verdict",
+                table("<th>detector<th>rate<th class=num>published, %<th class=num>trials<th "
+                      "class=num>measured, %<th>verdict",
                       rows));
 }
 
@@ -486,19 +487,23 @@ std::string comparison(const std::vector<Group>& groups,
     }
   }
   out += formatted(
-      "<p>Of {} rates that A and another result both have, the 95 % intervals of {} lie apart. Of "
-      "many a few do so by chance; and some that overlap may differ.{}</p>\n",
-      grouped(compared), grouped(apart),
-      without > 0 ? formatted(" {} more have no interval, for they are of fewer than {} matrices.",
-                              grouped(without), campaign::kLeastClusters)
-                  : "");
+      "<p>A and another result have {} rate{} in common. The 95 % intervals of {} do not overlap. "
+      "A "
+      "few of many do not overlap by chance, and rates whose intervals overlap may differ.{}</p>\n",
+      grouped(compared), compared == 1 ? "" : "s", grouped(apart),
+      without > 0
+          ? formatted(" {} more have no interval, because they have fewer than {} matrices.",
+                      grouped(without), campaign::kLeastClusters)
+          : "");
   if (!rows.empty()) {
-    out += table(formatted("<th>cell<th>gate<th>rate<th class=num>A, %{}<th class=num>{}, %<th "
-                           "class=num>difference",
-                           results.size() > 2 ? "<th>beside" : "", results.size() > 2 ? "it" : "B"),
-                 rows);
+    out += table(
+        formatted("<th>cell<th>detector<th>rate<th class=num>A, %{}<th class=num>{}, %<th "
+                  "class=num>difference",
+                  results.size() > 2 ? "<th>result" : "", results.size() > 2 ? "its rate" : "B"),
+        rows);
   }
-  if (!alone.empty()) out += formatted("<p>Cells that not all have:</p><ul>{}</ul>\n", alone);
+  if (!alone.empty())
+    out += formatted("<p>Cells that not all results have:</p><ul>{}</ul>\n", alone);
   return out;
 }
 
@@ -574,39 +579,43 @@ std::string notes(const std::vector<Group>& groups) {
   }
   std::string out =
       "<h2>How to read this</h2>\n<ul>\n<li>Rates are in percent of the faults that could be "
-      "injected and checked, or of the clean rows; behind them, and as whiskers, 95 % intervals by "
-      "whole matrices, for the faults of one matrix are not independent.\n"
-      "<li>D is what a check found, T its threshold: D/T above 1 alarms. Both are kept in bins of "
-      "an eighth of an octave, so that a curve's points are exact. Of a row its largest D/T "
-      "counts.\n"
-      "<li>A ROC curve is of all faults of its cell together, each as often as the plan has it; "
-      "its rates have no intervals. The ringed point is the threshold itself; of multiples that "
-      "do the same the largest is told.\n";
+      "injected and checked, or of the clean rows. The numbers in brackets and the whiskers are 95 "
+      "% "
+      "intervals by whole matrices, because the faults of one matrix are not independent.\n"
+      "<li>D is the difference that a check found, and T is its threshold. D/T above 1 is an "
+      "alarm. "
+      "D/T is counted in bins of an eighth of an octave, and the points of a curve lie at their "
+      "edges, so that they are exact. The largest D/T of a row counts.\n"
+      "<li>A ROC curve has all faults of its cell, each as often as in the plan. Its rates have no "
+      "intervals. The point with a ring is the threshold itself. If several multiples have the "
+      "same "
+      "rates, the largest is shown.\n";
   if (used.bounds) {
     out +=
-        "<li>&lt; a / b, &gt; a / b: none or all were seen; one-sided 95 % bounds, a if trials "
-        "are independent, b by matrices if those of a matrix are not.\n";
+        "<li>&lt; a / b, &gt; a / b: none or all were detected. These are one-sided 95 % bounds: a "
+        "if the trials are independent, b by matrices if those of a matrix are not.\n";
   }
   if (used.no_interval) {
     out += formatted(
-        "<li>[-]: no interval, for fewer than {} matrices do not say how much they "
-        "differ.\n",
+        "<li>[-]: no interval, because fewer than {} matrices do not show how much they differ.\n",
         campaign::kLeastClusters);
   }
   if (used.is_void) {
     out +=
-        "<li><span class=void>void</span>: the gate alarms on at least half of the clean "
-        "matrices, so that what it sees of faults says nothing.\n";
+        "<li><span class=void>void</span>: the detector raises alarms on at least half of the "
+        "clean "
+        "matrices, so its detections mean nothing.\n";
   }
   if (elementwise) {
     out +=
-        "<li>Of a tolerance or a standard T is an element's bound. D/T of what is within it is "
-        "not kept: its curve begins at T.\n";
+        "<li>For a tolerance or a standard, T is the bound of an element. D/T of elements within "
+        "their bounds is not kept, so the curve begins at T.\n";
   }
   if (let_through) {
     out +=
-        "<li>Let through: above the threshold, and found clean element by element. A ROC curve "
-        "counts such rows as alarms, and such faults as not detected.\n";
+        "<li>Dismissed: above the threshold, but found clean element by element. A ROC curve "
+        "counts "
+        "such rows as alarms, and such faults as not detected.\n";
   }
   return out + "</ul>\n";
 }

@@ -48,7 +48,7 @@ std::string clean_table(const campaign::CellResult& result) {
   for (const campaign::GateResult& g : result.gates) {
     out += formatted("    {}", padded(g.gate, width));
     if (g.clean.rows == 0) {
-      out += "none looked at\n";
+      out += "none were checked\n";
       continue;
     }
     out += formatted("{} of {} rows alarmed, ", grouped(g.alarms.rate.events),
@@ -88,18 +88,19 @@ std::string notes_text(const std::vector<campaign::CellResult>& results) {
   std::string out;
   if (used.bounds) {
     out +=
-        "< a / b, > a / b: none or all were seen; one-sided 95 % bounds, a if trials are "
-        "independent, b by matrices if those of a matrix are not\n";
+        "< a / b, > a / b: none or all were detected. These are one-sided 95 % bounds: a if the "
+        "trials are independent, b by matrices if those of a matrix are not.\n";
   }
   if (used.no_interval) {
-    out +=
-        formatted("[-]: no interval, for fewer than {} matrices do not say how much they differ\n",
-                  campaign::kLeastClusters);
+    out += formatted(
+        "[-]: no interval, because fewer than {} matrices do not show how much they differ.\n",
+        campaign::kLeastClusters);
   }
   if (used.is_void) {
     out +=
-        "void: the gate alarms on at least half of the clean matrices, so that what it sees of "
-        "faults says nothing\n";
+        "void: the detector raises alarms on at least half of the clean matrices, so its "
+        "detections "
+        "mean nothing.\n";
   }
   return out.empty() ? out : "\n" + out;
 }
@@ -332,9 +333,9 @@ std::string published_text(const std::vector<campaign::Comparison>& comparisons,
       explained > 0 ? formatted(" ({} for a reason that is known)", grouped(explained)) : "",
       grouped(defects));
   for (const std::string& variant : left_out) {
-    out +=
-        formatted("  not compared: {}; no gate of the plan is of this threshold (its 'variants')\n",
-                  printable_name(variant));
+    out += formatted(
+        "  not compared: {}; no detector of the plan has this threshold (its 'variants')\n",
+        printable_name(variant));
   }
   return out;
 }

@@ -367,7 +367,7 @@ std::string without_golden_text(const GateReport& report) {
     if (named.size() < kNamed) named.push_back(printable_name(name));
   }
   return formatted(
-      "{} without a golden case {} not judged: {}{}; --strict makes {} not comparable",
+      "{} without a golden result {} not judged: {}{}; --strict makes {} not comparable",
       names.size() == 1 ? "1 output" : formatted("{} outputs", names.size()),
       names.size() == 1 ? "was" : "were", joined(named),
       named.size() < names.size() ? formatted(" and {} more", names.size() - named.size()) : "",
@@ -397,7 +397,7 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
   const bool several =
       std::ranges::any_of(report.cases, [](const CaseReport& c) { return !c.file.empty(); });
   std::vector<std::string> header = {
-      "case",      "outcome", "dtype",           "shape",       "output",  "mismatches",
+      "case",      "outcome", "dtype",           "shape",       "producer", "mismatches",
       "max/bound", "blind",   max_ulp.heading(), snr.heading(), "standard"};
   if (several) header.insert(header.begin(), "file");
   const std::size_t outcome_column = several ? 2 : 1, first_number = several ? 6 : 5;
@@ -405,8 +405,8 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
   std::vector<Outcome> outcomes = {Outcome::kPass};
   const auto add_row = [&](const CaseReport& c, std::string_view word, Outcome outcome,
                            const std::vector<std::string>& cells) {
-    std::vector<std::string> row = {c.title(), std::string(word), c.dtype, shape_text(c.shape),
-                                    c.producer};
+    std::vector<std::string> row = {c.title(), std::string(word), c.dtype,
+                                    c.dtype.empty() ? "" : shape_text(c.shape), c.producer};
     row.insert(row.end(), cells.begin(), cells.end());
     for (std::string& cell : row) cell = printable_name(cell);
     if (several) row.insert(row.begin(), printable(c.file));

@@ -61,7 +61,7 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
 // Returns the line of totals: "300 cases: 292 pass, 7 fail, 1 untrusted".
 std::string gate_line(const GateReport& report);
 
-// Returns "2 outputs without a golden case were not judged: a, b; --strict makes them not
+// Returns "2 outputs without a golden result were not judged: a, b; --strict makes them not
 // comparable".
 std::string without_golden_text(const GateReport& report);
 

@@ -27,16 +27,12 @@ constexpr std::size_t kListedFiles = 20, kListedOperators = 200, kChartRows = 40
 struct OutcomeColumn {
   std::string_view word, kind, words = word;
 };
-constexpr OutcomeColumn kOutcomes[] = {{"pass", "pass"},
-                                       {"fail", "fail"},
-                                       {"worse", "fail"},
-                                       {"disappeared", "fail"},
-                                       {"expired", "fail"},
-                                       {"unexpected_pass", "fail", "unexpected pass"},
-                                       {"error", "fail", "unreadable"},
-                                       {"not_comparable", "warn", "not comparable"},
-                                       {"untrusted", "warn"},
-                                       {"known_failure", "warn", "known failures"}};
+constexpr OutcomeColumn kOutcomes[] = {
+    {"pass", "pass"},      {"fail", "fail"},
+    {"worse", "fail"},     {"disappeared", "fail"},
+    {"expired", "fail"},   {"unexpected_pass", "fail", "unexpected pass"},
+    {"error", "fail"},     {"not_comparable", "warn", "not comparable"},
+    {"untrusted", "warn"}, {"known_failure", "warn", "known failures"}};
 
 std::string_view kind_of(const CaseReport& c, Outcome outcome) {
   for (const OutcomeColumn& column : kOutcomes) {
@@ -119,8 +115,9 @@ class Plain {
     if (!explanations_.empty()) page += "<h2>What did not pass</h2>\n" + explanations_;
     page += left_out(explained_, kPlainExplanations, "did not pass");
     page += formatted(
-        "<h2>Cases</h2>\n<div class=scroll><table>\n<tr>{}<th>case<th>outcome<th>output<th>of"
-        "<th class=num>mismatches<th class=num>max error / bound<th "
+        "<h2>Cases</h2>\n<div class=scroll><table>\n<tr>{}<th>case<th>outcome<th>dtype, "
+        "shape<th>producer"
+        "<th class=num>mismatches<th class=num>max/bound<th "
         "class=num>blind{}<th>bound</tr>\n"
         "{}</table></div>\n",
         several_ ? "<th>file" : "", metric_heads(), rows_);
@@ -131,8 +128,8 @@ class Plain {
   static std::string left_out(std::size_t count, std::size_t most, const char* what) {
     if (count <= most) return "";
     return formatted(
-        "<p>... and {} more {}: a browser that runs JavaScript shows them, and --json has them "
-        "all.</p>\n",
+        "<p>... and {} more {}. A browser that runs JavaScript shows them, and --json lists all of "
+        "them.</p>\n",
         grouped(static_cast<std::int64_t>(count - most)), what);
   }
 
@@ -222,7 +219,7 @@ std::string facts(const GateReport& report) {
   }
   fact("files", files);
   if (!standards.empty()) fact("standards", xml_escaped(counted_text(standards)));
-  if (!producers.empty()) fact("outputs of", xml_escaped(counted_text(producers)));
+  if (!producers.empty()) fact("producers", xml_escaped(counted_text(producers)));
   fact("machine", xml_escaped(report.machine));
   fact("date", xml_escaped(report.date));
   fact("host", code(report.host));
@@ -268,7 +265,7 @@ std::string operators(const GateReport& report) {
   }
   out += "</table></div>\n";
   if (names.size() > kListedOperators) {
-    out += formatted("<p>... and {} more operators, which the table of cases has.</p>\n",
+    out += formatted("<p>... and {} more operators, which are in the table of cases.</p>\n",
                      grouped(static_cast<std::int64_t>(names.size() - kListedOperators)));
   }
   return out + "</details>\n";

@@ -96,9 +96,9 @@ const char* const kGateScript = R"js(
   // What is shown.
   const ALL = [
     {place: NAME, words: 'case', kind: 'name'}, {place: OUTCOME, words: 'outcome', kind: 'word'},
-    {place: OPERATOR, words: 'operator', kind: 'text'}, {place: OUTPUT, words: 'output', kind: ''},
-    {place: PRODUCER, words: 'of', kind: 'text'}, {place: MISSES, words: 'mismatches', kind: 'num'},
-    {place: MISSES + 1, words: 'max error / bound', kind: 'num'},
+    {place: OPERATOR, words: 'operator', kind: 'text'}, {place: OUTPUT, words: 'dtype, shape', kind: ''},
+    {place: PRODUCER, words: 'producer', kind: 'text'}, {place: MISSES, words: 'mismatches', kind: 'num'},
+    {place: MISSES + 1, words: 'max/bound', kind: 'num'},
     {place: BLIND, words: 'blind', kind: 'num'},
     ...data.metrics.map((words, i) => ({place: METRICS + i, words, kind: 'num'})),
     {place: BOUND, words: 'bound', kind: 'bound'}

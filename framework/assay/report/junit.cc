@@ -100,7 +100,7 @@ std::string gate_junit(const GateReport& report) {
   for (const std::string& name : report.without_golden) {
     bodies[0] += formatted(
         "  <testcase classname=\"\" name=\"{}\" time=\"0.000\">\n"
-        "    <skipped message=\"an output without a golden case\"/>\n  </testcase>\n",
+        "    <skipped message=\"an output without a golden result\"/>\n  </testcase>\n",
         xml_escaped(name));
     ++counts[0].tests;
     ++counts[0].skipped;

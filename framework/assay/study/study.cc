@@ -25,7 +25,7 @@ constexpr Study kStudies[] = {
      .summary = "what scales, chunks and promotion do for products of fp8",
      .run = study_fp8},
     {.name = "accumulation_order",
-     .summary = "the summation tree of an operator, from probes alone",
+     .summary = "the summation tree of an operator, only from probes",
      .run = study_accumulation_order},
 };
 

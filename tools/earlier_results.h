@@ -1,0 +1,19 @@
+// The baseline and the list of known failures of `assay gate`.
+#pragma once
+
+#include <optional>
+
+#include "assay/gate/baseline.h"
+#include "gate_options.h"
+
+namespace assay::tools {
+
+// Compares with the baseline, or writes it. Returns an exit code that overrides the gate's own, or
+// 0.
+int apply_baseline(const GateOptions& options, const Context& context, const GateFiles& found,
+                   const std::optional<Baseline>& baseline, bool unreadable, GateReport& report);
+
+// Marks known failures. Returns true if an entry matches nothing although all entries must match.
+bool apply_known_failures(const GateOptions& options, GateReport& report);
+
+}  // namespace assay::tools
