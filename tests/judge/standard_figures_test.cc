@@ -74,7 +74,8 @@ std::string line_of(const LimitRow& row) {
 }
 
 std::string line_of(const Standard& s) {
-  std::string line = formatted("{}: {}", s.name, rule_name(s.rule));
+  std::string line =
+      formatted("{}: {}", s.name, rule_name(s.rows.empty() ? Rule::kStatistics : s.rule));
   if (s.round_expected) line += ", expected value rounded";
   if (s.nan_equal) line += ", NaN equal";
   if (s.nan_accepts) line += ", NaN accepts";

@@ -108,7 +108,6 @@ LONGER = {
     "framework/assay/format/format.cc": "the table of formats",
     "framework/assay/identify/model_search.cc": "one search",
     "framework/assay/judge/draw_distribution.cc": "the table of laws with their distribution functions",
-    "framework/assay/judge/elements.cc": "one loop over elements in its variants",
     "framework/assay/judge/metrics_pass.cc": "one pass over elements and how its parts merge",
     "framework/assay/report/campaign_html.cc": "one page",
     "framework/assay/simd/checksum.cc": "kernels that share their vector helpers",

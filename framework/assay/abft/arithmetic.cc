@@ -5,7 +5,6 @@
 
 #include "assay/base/index.h"
 #include "assay/base/parallel.h"
-#include "assay/format/convert.h"
 #include "assay/machine/dot.h"
 
 namespace assay::abft {

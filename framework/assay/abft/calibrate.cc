@@ -77,15 +77,8 @@ TrialErrors trial(const CalibrationPlan& plan, const DotModel& model,
 }  // namespace
 
 std::string_view inputs_word(CalibrationInputs inputs) {
-  switch (inputs) {
-    case CalibrationInputs::kNormal:
-      return "normal";
-    case CalibrationInputs::kFolded:
-      return "folded";
-    case CalibrationInputs::kShifted:
-      return "shifted";
-  }
-  return "";
+  constexpr std::string_view kWords[] = {"normal", "folded", "shifted"};
+  return kWords[static_cast<std::size_t>(inputs)];
 }
 
 Calibration calibrate(const CalibrationPlan& plan) {

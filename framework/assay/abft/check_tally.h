@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <vector>
 
 #include "assay/abft/abft_verdict.h"
 #include "assay/abft/reading.h"

@@ -8,7 +8,6 @@
 
 #include "assay/base/index.h"
 #include "assay/base/parallel.h"
-#include "assay/format/convert.h"
 #include "assay/machine/dot.h"
 #include "assay/machine/unit_bound.h"
 #include "assay/simd/elements_kernel.h"

@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "assay/format/convert.h"
 #include "assay/simd/bound_form-inl.h"
 
 namespace assay::abft {

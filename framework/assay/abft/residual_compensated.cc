@@ -5,7 +5,6 @@
 
 #include "assay/abft/rounding_variance.h"
 #include "assay/base/index.h"
-#include "assay/format/convert.h"
 
 namespace assay::abft {
 namespace {}  // namespace

@@ -8,7 +8,6 @@
 #include <numbers>
 
 #include "assay/base/elementary.h"
-#include "assay/format/convert.h"
 
 namespace assay::abft {
 namespace {

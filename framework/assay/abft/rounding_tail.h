@@ -2,7 +2,6 @@
 // probability.
 #pragma once
 
-#include <cstddef>
 #include <limits>
 #include <span>
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "assay/abft/a_abft.h"
@@ -37,183 +38,107 @@ constexpr ArithmeticRow kArithmetics[] = {
 // The names of the values of Spread, in its order.
 constexpr std::string_view kSpreads[] = {"bound", "extreme", "deviation"};
 
-double above_zero(const SpecText& text, const SpecText::Setting& setting) {
-  return text.number(setting, {.low = 0, .low_is_open = true});
-}
-
-int columns_or_rows(const SpecText& text, const SpecText::Setting& setting) {
-  return text.whole(setting, 0, std::numeric_limits<int>::max(),
-                    "a number of columns, or 0 for whole rows");
-}
-
-Sampling sampling_of(const SpecText& text, const SpecText::Setting& setting) {
-  const std::vector<std::string> parts = every_part(setting.value, '/');
-  Sampling sampling{0, 0};
-  if (parts.size() == 2) {
-    sampling = {read_number<int>(parts[0]).value_or(0), read_number<int>(parts[1]).value_or(0)};
-  }
-  if (sampling.width < 1 || sampling.period < sampling.width) {
-    text.refuse(
-        formatted("{} must be WIDTH/PERIOD, as in 16/32: of every 32 the first 16; not '{}'",
-                  setting.key, setting.value));
-  }
-  return sampling;
-}
-
-std::string flag_text(bool value, bool by_default) {
-  return value == by_default ? "" : value ? "1" : "0";
-}
-std::string number_or_nothing(const std::optional<double>& value) {
-  return value ? formatted("{}", *value) : "";
-}
-std::string sampling_text(const Sampling& s, const Sampling& by_default) {
-  return s == by_default ? "" : formatted("{}/{}", s.width, s.period);
-}
-
 using Spec = ThresholdSpec;
-using Text = const SpecText&;
+constexpr std::string_view kColumnsOrRows = "a number of columns, or 0 for whole rows";
 
-constexpr ThresholdParameter kGroups = {
-    .name = "groups",
-    .words = "columns of C a check; 0: whole rows",
-    .read = [](Spec& s, Text text) { s.groups = columns_or_rows(text, *text.find("groups")); },
-    .written =
-        [](const Spec& s) {
-          return s.groups >= 0 && s.threshold->takes("groups") ? formatted("{}", s.groups) : "";
-        }};
-constexpr ThresholdParameter kBlocks = {
-    .name = "blocks",
-    .words = "columns of C a check; 0: whole rows",
-    .read = [](Spec& s, Text text) { s.groups = columns_or_rows(text, *text.find("blocks")); },
-    .written =
-        [](const Spec& s) {
-          return s.groups >= 0 && !s.threshold->takes("groups") ? formatted("{}", s.groups) : "";
-        }};
-constexpr ThresholdParameter kColumns = {
-    .name = "columns",
-    .words = "1: columns of C are checked too",
-    .read = [](Spec& s, Text text) { s.columns = text.flag(*text.find("columns")); },
-    .written = [](const Spec& s) { return flag_text(s.columns, false); }};
+constexpr ThresholdParameter kGroups = {"groups", "columns of C a check; 0: whole rows",
+                                        &Spec::groups, kColumnsOrRows};
+constexpr ThresholdParameter kBlocks = {"blocks", kGroups.words, &Spec::groups, kColumnsOrRows};
+constexpr ThresholdParameter kColumns = {"columns", "1: columns of C are checked too",
+                                         &Spec::columns};
 constexpr ThresholdParameter kConfirm = {
-    .name = "confirm",
-    .words = "1: each element of a check above its threshold is looked at before it is reported",
-    .read = [](Spec& s, Text text) { s.confirm = text.flag(*text.find("confirm")); },
-    .written = [](const Spec& s) { return flag_text(s.confirm, s.threshold->confirms); }};
+    "confirm", "1: each element of a check above its threshold is looked at before it is reported",
+    &Spec::confirm};
 constexpr ThresholdParameter kDelta = {
-    .name = "delta",
-    .words = "false-alarm budget over all checks of a case, a probability",
-    .read =
-        [](Spec& s, Text text) {
-          s.delta = above_zero(text, *text.find("delta"));
-          if (s.delta >= 1) {
-            text.refuse("delta is a probability, below 1");
-          }
-        },
-    .written =
-        [](const Spec& s) {
-          const bool has_budget = s.threshold->takes("delta");
-          return has_budget && s.delta != Spec().delta ? formatted("{}", s.delta) : "";
-        }};
+    "delta", "false-alarm budget over all checks of a case, a probability", &Spec::delta};
 constexpr ThresholdParameter kKappa = {
-    .name = "kappa",
-    .words = "how many deviations, instead of what follows from delta",
-    .read = [](Spec& s, Text text) { s.kappa = above_zero(text, *text.find("kappa")); },
-    .written = [](const Spec& s) { return number_or_nothing(s.kappa); }};
+    "kappa", "how many deviations, instead of what follows from delta", &Spec::kappa};
 constexpr ThresholdParameter kCoarse = {
-    .name = "coarse",
-    .words =
-        "1: inputs reach few bits below the output's ulp, so that ulp^2 / 8 takes the place of "
-        "ulp^2 / 12",
-    .read = [](Spec& s, Text text) { s.coarse = text.flag(*text.find("coarse")); },
-    .written = [](const Spec& s) { return flag_text(s.coarse, false); }};
-constexpr ThresholdParameter kVariant = {
-    .name = "variant",
-    .words = "which of its variants",
-    .read =
-        [](Spec& s, Text text) {
-          const ThresholdVariant& chosen = text.row(*text.find("variant"), s.threshold->variants);
-          s.variant = chosen.name;
-          s.sample_a = chosen.sample_a;
-          s.recheck = chosen.recheck;
-        },
-    .written =
-        [](const Spec& s) {
-          return s.variant == s.threshold->default_variant() ? std::string() : s.variant;
-        }};
-constexpr ThresholdParameter kEMax = {
-    .name = "e_max",
-    .words = "the machine's, instead of the variant's",
-    .read = [](Spec& s, Text text) { s.e_max = above_zero(text, *text.find("e_max")); },
-    .written = [](const Spec& s) { return number_or_nothing(s.e_max); }};
-constexpr ThresholdParameter kC = {
-    .name = "c",
-    .words = "how many deviations, instead of the variant's",
-    .read = [](Spec& s, Text text) { s.c = above_zero(text, *text.find("c")); },
-    .written = [](const Spec& s) { return number_or_nothing(s.c); }};
+    "coarse",
+    "1: inputs reach few bits below the output's ulp, so that ulp^2 / 8 takes the place of "
+    "ulp^2 / 12",
+    &Spec::coarse};
+constexpr ThresholdParameter kVariant = {"variant", "which of its variants", &Spec::variant};
+constexpr ThresholdParameter kEMax = {"e_max", "the machine's, instead of the variant's",
+                                      &Spec::e_max};
+constexpr ThresholdParameter kC = {"c", "how many deviations, instead of the variant's", &Spec::c};
 constexpr ThresholdParameter kSigma = {
-    .name = "sigma",
-    .words =
-        "a deviation is taken as: bound, sqrt((max - mu)(mu - min)); extreme, (max - mu) / sqrt(2 "
-        "ln n); deviation, itself",
-    .read =
-        [](Spec& s, Text text) {
-          s.sigma = static_cast<Spread>(
-              text.choice(*text.find("sigma"),
-                          std::vector<std::string>(std::begin(kSpreads), std::end(kSpreads))));
-        },
-    .written =
-        [](const Spec& s) {
-          return std::string(s.sigma == Spread::kBound
-                                 ? std::string_view()
-                                 : kSpreads[static_cast<std::size_t>(s.sigma)]);
-        }};
+    "sigma",
+    "a deviation is taken as: bound, sqrt((max - mu)(mu - min)); extreme, (max - mu) / sqrt(2 "
+    "ln n); deviation, itself",
+    &Spec::sigma};
 constexpr ThresholdParameter kSampleA = {
-    .name = "sample_a",
-    .words = "WIDTH/PERIOD: of every PERIOD columns of A the first WIDTH are looked at",
-    .read = [](Spec& s, Text text) { s.sample_a = sampling_of(text, *text.find("sample_a")); },
-    .written = [](const Spec& s) { return sampling_text(s.sample_a, variant_of(s).sample_a); }};
-constexpr ThresholdParameter kSampleB = {
-    .name = "sample_b",
-    .words = "the same of B",
-    .read = [](Spec& s, Text text) { s.sample_b = sampling_of(text, *text.find("sample_b")); },
-    .written = [](const Spec& s) { return sampling_text(s.sample_b, {}); }};
-constexpr ThresholdParameter kRaise = {
-    .name = "raise",
-    .words = "sampled: the threshold times this",
-    .read = [](Spec& s, Text text) { s.raise = above_zero(text, *text.find("raise")); },
-    .written = [](const Spec& s) { return s.raise == 1 ? "" : formatted("{}", s.raise); }};
+    "sample_a", "WIDTH/PERIOD: of every PERIOD columns of A the first WIDTH are looked at",
+    &Spec::sample_a};
+constexpr ThresholdParameter kSampleB = {"sample_b", "the same of B", &Spec::sample_b};
+constexpr ThresholdParameter kRaise = {"raise", "sampled: the threshold times this", &Spec::raise};
 constexpr ThresholdParameter kRecheck = {
-    .name = "recheck",
-    .words = "1, sampled: a detection is checked again with everything",
-    .read = [](Spec& s, Text text) { s.recheck = text.flag(*text.find("recheck")); },
-    .written = [](const Spec& s) { return flag_text(s.recheck, variant_of(s).recheck); }};
-constexpr ThresholdParameter kTop = {
-    .name = "top",
-    .words = "y of so many largest values; 0: exactly",
-    .read =
-        [](Spec& s, Text text) {
-          s.top = text.whole(*text.find("top"), 0, std::numeric_limits<int>::max(),
-                             "a number of values, or 0 for all");
-        },
-    .written = [](const Spec& s) { return s.top == 0 ? "" : formatted("{}", s.top); }};
-constexpr ThresholdParameter kLambda = {
-    .name = "lambda",
-    .words = "probabilistic, with this lambda",
-    .read = [](Spec& s, Text text) { s.lambda = above_zero(text, *text.find("lambda")); },
-    .written = [](const Spec& s) { return number_or_nothing(s.lambda); }};
+    "recheck", "1, sampled: a detection is checked again with everything", &Spec::recheck};
+constexpr ThresholdParameter kTop = {"top", "y of so many largest values; 0: exactly", &Spec::top,
+                                     "a number of values, or 0 for all"};
+constexpr ThresholdParameter kLambda = {"lambda", "probabilistic, with this lambda", &Spec::lambda};
 constexpr ThresholdParameter kArithmetic = {
-    .name = "arithmetic",
-    .words = "what both sides of a check are summed in: below",
-    .read =
-        [](Spec& s, Text text) {
-          s.arithmetic = text.row(*text.find("arithmetic"), kArithmetics).arithmetic;
-        },
-    .written =
-        [](const Spec& s) {
-          return std::string(s.arithmetic == s.threshold->arithmetic
-                                 ? std::string_view()
-                                 : arithmetic_name(s.arithmetic));
-        }};
+    "arithmetic", "what both sides of a check are summed in: below", &Spec::arithmetic};
+
+std::string text_of(bool value) { return value ? "1" : "0"; }
+std::string text_of(int value) { return formatted("{}", value); }
+std::string text_of(double value) { return formatted("{}", value); }
+std::string text_of(std::optional<double> value) { return value ? formatted("{}", *value) : ""; }
+std::string text_of(const Sampling& s) { return formatted("{}/{}", s.width, s.period); }
+std::string text_of(const std::string& variant) { return variant; }
+std::string text_of(Spread spread) {
+  return std::string(kSpreads[static_cast<std::size_t>(spread)]);
+}
+std::string text_of(Arithmetic arithmetic) { return std::string(arithmetic_name(arithmetic)); }
+
+// Reads the value of a parameter. Throws Refusal, which quotes the whole text.
+void read(Spec& spec, const SpecText& text, const ThresholdParameter& parameter) {
+  const SpecText::Setting& setting = *text.find(parameter.name);
+  const auto to = [&](auto& value) {
+    using Value = std::remove_cvref_t<decltype(value)>;
+    if constexpr (std::is_same_v<Value, bool>) {
+      value = text.flag(setting);
+    } else if constexpr (std::is_same_v<Value, int>) {
+      value = text.whole(setting, 0, std::numeric_limits<int>::max(), parameter.wanted);
+    } else if constexpr (std::is_same_v<Value, Sampling>) {
+      const std::vector<std::string> parts = every_part(setting.value, '/');
+      value = {0, 0};
+      if (parts.size() == 2) {
+        value = {read_number<int>(parts[0]).value_or(0), read_number<int>(parts[1]).value_or(0)};
+      }
+      if (value.width >= 1 && value.period >= value.width) return;
+      text.refuse(
+          formatted("{} must be WIDTH/PERIOD, as in 16/32: of every 32 the first 16; not '{}'",
+                    setting.key, setting.value));
+    } else if constexpr (std::is_same_v<Value, std::string>) {
+      const ThresholdVariant& chosen = text.row(setting, spec.threshold->variants);
+      value = chosen.name;
+      spec.sample_a = chosen.sample_a;
+      spec.recheck = chosen.recheck;
+    } else if constexpr (std::is_same_v<Value, Spread>) {
+      value = static_cast<Spread>(
+          text.choice(setting, std::vector<std::string>(std::begin(kSpreads), std::end(kSpreads))));
+    } else if constexpr (std::is_same_v<Value, Arithmetic>) {
+      value = text.row(setting, kArithmetics).arithmetic;
+    } else {
+      value = text.number(setting, {.low = 0, .low_is_open = true});
+    }
+  };
+  std::visit([&](auto field) { to(spec.*field); }, parameter.field);
+  if (spec.delta >= 1) text.refuse("delta is a probability, below 1");
+}
+
+// The spec of a threshold, or of one of its variants, that sets no other parameter.
+Spec default_spec(const Threshold& threshold, const ThresholdVariant& variant) {
+  Spec spec;
+  spec.threshold = &threshold;
+  spec.confirm = threshold.confirms;
+  spec.arithmetic = threshold.arithmetic;
+  spec.variant = threshold.default_variant();
+  spec.sample_a = variant.sample_a;
+  spec.recheck = variant.recheck;
+  return spec;
+}
 
 // In the order of a spec's text.
 constexpr const ThresholdParameter* kAllParameters[] = {
@@ -401,9 +326,16 @@ std::int64_t ThresholdSpec::groups_of(std::int64_t columns_of_c) const {
 
 std::string ThresholdSpec::text() const {
   std::string out(threshold->name);
+  const Spec usual = default_spec(*threshold, variant_of(*this));
   for (const ThresholdParameter* p : kAllParameters) {
-    const std::string value = p->written(*this);
-    if (!value.empty()) out += formatted(",{}={}", p->name, value);
+    const bool is_own = p == &kBlocks                   ? !threshold->takes("groups")
+                        : p == &kGroups || p == &kDelta ? threshold->takes(p->name)
+                                                        : true;
+    const auto value_of = [&](const Spec& spec) {
+      return std::visit([&](auto field) { return text_of(spec.*field); }, p->field);
+    };
+    const std::string value = value_of(*this);
+    if (is_own && value != value_of(usual)) out += formatted(",{}={}", p->name, value);
   }
   return out;
 }
@@ -411,19 +343,15 @@ std::string ThresholdSpec::text() const {
 ThresholdSpec parse_threshold(std::string_view text) {
   const FloatEnvironment environment;
   const SpecText given("threshold", text);
-  ThresholdSpec spec;
-  spec.threshold = &row_named("threshold", kThresholds, given.name());
-  spec.confirm = spec.threshold->confirms;
-  spec.arithmetic = spec.threshold->arithmetic;
-  spec.variant = spec.threshold->default_variant();
+  const Threshold& row = row_named("threshold", kThresholds, given.name());
+  ThresholdSpec spec = default_spec(row, {});
   std::vector<std::string> known;
-  for (const ThresholdParameter* p : spec.threshold->parameters) known.emplace_back(p->name);
-  given.check_keys(spec.threshold->name, known);
+  for (const ThresholdParameter* p : row.parameters) known.emplace_back(p->name);
+  given.check_keys(row.name, known);
   // The variant is read first, because it sets values that other parameters override.
   for (const bool variants : {true, false}) {
-    for (const ThresholdParameter* p : spec.threshold->parameters) {
-      if ((p == &kVariant) != variants) continue;
-      if (given.find(p->name) != nullptr) p->read(spec, given);
+    for (const ThresholdParameter* p : row.parameters) {
+      if ((p == &kVariant) == variants && given.find(p->name) != nullptr) read(spec, given, *p);
     }
   }
   return spec;

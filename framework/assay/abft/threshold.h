@@ -7,19 +7,17 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "assay/format/format.h"
 #include "assay/simd/bound_form_kernel.h"
-
-namespace assay {
-class SpecText;  // base/call_text.h
-}
 
 namespace assay::abft {
 
 struct CheckedProduct;
 struct Prepared;
 class RowForms;
+struct ThresholdParameter;
 struct ThresholdSpec;
 
 // The precision in which the checksums are computed and compared. This is a table as well.
@@ -37,17 +35,6 @@ struct Sampling {
   int width = 1, period = 1;
   bool all() const { return width >= period; }
   friend bool operator==(const Sampling&, const Sampling&) = default;
-};
-
-// A parameter of a threshold, such as "groups" in "rounding_variance,groups=8".
-struct ThresholdParameter {
-  std::string_view name;
-  std::string_view words;  // what it sets, for `assay list thresholds`
-  // Reads the parameter's value from the text into the spec. The text has the parameter. Throws
-  // Refusal, which quotes the whole text.
-  void (*read)(ThresholdSpec& spec, const SpecText& text);
-  // Returns the value as text that `read` accepts. Empty if it is the default.
-  std::string (*written)(const ThresholdSpec& spec);
 };
 
 // A published version of a threshold, and the values that it gives to other parameters.
@@ -133,6 +120,17 @@ struct ThresholdSpec {
   std::int64_t groups_of(std::int64_t columns_of_c) const;
   bool sampled() const { return !sample_a.all() || !sample_b.all(); }
   std::string text() const;  // in the form that parse_threshold reads
+};
+
+// A parameter of a threshold, such as "groups" in "rounding_variance,groups=8".
+struct ThresholdParameter {
+  std::string_view name;
+  std::string_view words;  // what it sets, for `assay list thresholds`
+  std::variant<bool ThresholdSpec::*, int ThresholdSpec::*, double ThresholdSpec::*,
+               std::optional<double> ThresholdSpec::*, Sampling ThresholdSpec::*,
+               std::string ThresholdSpec::*, Spread ThresholdSpec::*, Arithmetic ThresholdSpec::*>
+      field;
+  std::string_view wanted = {};  // describes its whole numbers, for messages
 };
 
 // Returns the variant of the spec. If the threshold has no variants, returns one that sets nothing.

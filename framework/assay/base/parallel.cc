@@ -68,11 +68,10 @@ void parallel_for(std::int64_t parts, int threads, const std::function<void(std:
 }
 
 void parallel_ranges(std::int64_t count, int threads,
-                     const std::function<void(std::int64_t, std::int64_t)>& body) {
-  constexpr std::int64_t kRange = 1 << 16;
-  parallel_for((count + kRange - 1) / kRange, threads, [&](std::int64_t range) {
-    const std::int64_t begin = range * kRange;
-    body(begin, std::min(kRange, count - begin));
+                     const std::function<void(std::int64_t, std::int64_t)>& body,
+                     std::int64_t range) {
+  parallel_for((count + range - 1) / range, threads, [&](std::int64_t part) {
+    body(part * range, std::min(range, count - part * range));
   });
 }
 

@@ -20,9 +20,10 @@ int default_threads();
 void parallel_for(std::int64_t parts, int threads, const std::function<void(std::int64_t)>& body);
 
 // Does the same for `count` elements that each take little time. Calls body(begin, number of
-// elements) for ranges.
+// elements) for ranges of at most `range` elements.
 void parallel_ranges(std::int64_t count, int threads,
-                     const std::function<void(std::int64_t, std::int64_t)>& body);
+                     const std::function<void(std::int64_t, std::int64_t)>& body,
+                     std::int64_t range = 1 << 16);
 
 // Sorts like std::sort(), with several threads. `less` must order any two elements.
 template <typename T, typename Less>

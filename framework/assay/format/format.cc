@@ -1,7 +1,6 @@
 #include "assay/format/format.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <deque>

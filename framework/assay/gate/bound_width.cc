@@ -3,12 +3,10 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/gate/product_sample.h"
-#include "assay/gate/square_moments.h"
 #include "assay/op/operator.h"
 #include "assay/op/sum_bound.h"
 

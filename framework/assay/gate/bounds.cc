@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include "assay/base/error.h"
 #include "assay/base/float_environment.h"

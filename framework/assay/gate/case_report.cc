@@ -49,37 +49,16 @@ const std::string& CaseReport::because() const {
 }
 
 std::string_view remark_word(Remark remark) {
-  switch (remark) {
-    case Remark::kNone:
-      return "";
-    case Remark::kWorse:
-      return "worse";
-    case Remark::kDisappeared:
-      return "disappeared";
-    case Remark::kKnownFailure:
-      return "known_failure";
-    case Remark::kUnexpectedPass:
-      return "unexpected_pass";
-    case Remark::kExpired:
-      return "expired";
-  }
-  return "";
+  constexpr std::string_view kWords[] = {
+      "", "worse", "disappeared", "known_failure", "unexpected_pass", "expired"};
+  return kWords[static_cast<std::size_t>(remark)];
 }
 
 int CaseReport::rank() const {
   if (!error.empty()) return 0;
   if (remark == Remark::kKnownFailure) return 4;
-  switch (outcome()) {
-    case Outcome::kFail:
-      return 1;
-    case Outcome::kNotComparable:
-      return 2;
-    case Outcome::kUntrusted:
-      return 3;
-    case Outcome::kPass:
-      break;
-  }
-  return 5;
+  constexpr int kRanks[] = {5, 1, 3, 2};  // by Outcome
+  return kRanks[static_cast<std::size_t>(outcome())];
 }
 
 std::vector<const CaseReport*> worst_first(const GateReport& report) {
@@ -138,17 +117,8 @@ MutationScore mutation_score(const GateReport& report) {
 }
 
 int exit_code(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kPass:
-      return 0;
-    case Outcome::kFail:
-      return 1;
-    case Outcome::kNotComparable:
-      return 3;
-    case Outcome::kUntrusted:
-      return 4;
-  }
-  return 2;
+  constexpr int kCodes[] = {0, 1, 4, 3};  // by Outcome
+  return kCodes[static_cast<std::size_t>(outcome)];
 }
 
 CaseReport report_of(const Case& c) {

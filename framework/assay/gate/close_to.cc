@@ -101,17 +101,9 @@ std::string closeness_text(const BoundRequest& request, std::string_view what, b
 }
 
 std::string_view outcome_verb(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kPass:
-      return "passes";
-    case Outcome::kFail:
-      return "fails";
-    case Outcome::kUntrusted:
-      return "cannot be trusted";
-    case Outcome::kNotComparable:
-      break;
-  }
-  return "cannot be compared";
+  constexpr std::string_view kWords[] = {"passes", "fails", "cannot be trusted",
+                                         "cannot be compared"};
+  return kWords[static_cast<std::size_t>(outcome)];
 }
 
 }  // namespace assay

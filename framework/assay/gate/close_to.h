@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "assay/gate/gate.h"
+#include "assay/gate/request.h"
 
 namespace assay {
 

@@ -14,7 +14,6 @@
 #include "assay/op/attributes.h"
 #include "assay/op/dot_operator.h"
 #include "assay/op/operator.h"
-#include "assay/op/sum_bound.h"
 
 namespace assay {
 namespace {

@@ -8,7 +8,6 @@
 //   report.outcome();  report.because();
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "assay/cases/case.h"
-#include "assay/gate/bound_width.h"
+#include "assay/gate/error_test.h"
 #include "assay/machine/machine.h"
 
 namespace assay {

@@ -4,7 +4,6 @@
 
 #include "assay/base/text.h"
 #include "assay/format/rounding.h"
-#include "assay/op/parameter.h"
 
 namespace assay::identify {
 namespace {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -13,7 +12,6 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/machine/function_error.h"
-#include "assay/op/attributes.h"
 #include "assay/op/operator.h"
 #include "assay/op/unit.h"
 

@@ -1,7 +1,6 @@
 #include "assay/identify/identify.h"
 
 #include <algorithm>
-#include <cmath>
 #include <tuple>
 
 #include "assay/base/error.h"
@@ -182,15 +181,8 @@ Finding identify_elements(const Case& c, Finding f, int threads) {
 }  // namespace
 
 std::string_view outcome_word(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kFound:
-      return "found";
-    case Outcome::kNone:
-      return "none";
-    case Outcome::kUndecided:
-      return "undecided";
-  }
-  return "";
+  constexpr std::string_view kWords[] = {"found", "none", "undecided"};
+  return kWords[static_cast<std::size_t>(outcome)];
 }
 
 std::vector<std::string> identifiable_operators() {

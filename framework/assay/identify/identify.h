@@ -12,7 +12,6 @@
 #include "assay/identify/decide.h"
 #include "assay/identify/function_fit.h"
 #include "assay/identify/model_search.h"
-#include "assay/machine/machine.h"
 
 namespace assay::identify {
 

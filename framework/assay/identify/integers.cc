@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"

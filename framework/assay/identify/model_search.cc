@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <map>
-#include <mutex>
 #include <span>
 #include <tuple>
 
@@ -13,6 +11,7 @@
 #include "assay/base/parallel.h"
 #include "assay/base/random.h"
 #include "assay/identify/candidate_text.h"
+#include "assay/identify/divisions.h"
 #include "assay/identify/lanes.h"
 #include "assay/identify/space_parameters.h"
 

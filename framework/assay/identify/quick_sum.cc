@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 
 namespace assay::identify {
 namespace {
@@ -41,20 +40,10 @@ double odd_of(__int128 sum, int unit) {
 }
 
 simd::ToInteger to_integer(Rounding rounding) {
-  switch (rounding) {
-    case Rounding::kNearestEven:
-      return simd::ToInteger::kNearestEven;
-    case Rounding::kNearestAway:
-      return simd::ToInteger::kNearestAway;
-    case Rounding::kUp:
-      return simd::ToInteger::kUp;
-    case Rounding::kDown:
-      return simd::ToInteger::kDown;
-    case Rounding::kToOdd:
-      return simd::ToInteger::kToOdd;
-    default:
-      return simd::ToInteger::kTowardZero;
-  }
+  using enum simd::ToInteger;
+  constexpr simd::ToInteger kInOrder[] = {kNearestEven, kNearestAway, kTowardZero, kUp,
+                                          kDown,        kToOdd,       kTowardZero};
+  return kInOrder[static_cast<std::size_t>(rounding)];
 }
 
 }  // namespace
@@ -210,20 +199,12 @@ double sum_of_integers(int n, double* values) {
 }
 
 double sum_of_integers(Rounding rounding, int n, double* values) {
-  switch (rounding) {
-    case Rounding::kNearestEven:
-      return sum_of_integers<Rounding::kNearestEven>(n, values);
-    case Rounding::kNearestAway:
-      return sum_of_integers<Rounding::kNearestAway>(n, values);
-    case Rounding::kUp:
-      return sum_of_integers<Rounding::kUp>(n, values);
-    case Rounding::kDown:
-      return sum_of_integers<Rounding::kDown>(n, values);
-    case Rounding::kToOdd:
-      return sum_of_integers<Rounding::kToOdd>(n, values);
-    default:
-      return sum_of_integers<Rounding::kTowardZero>(n, values);
-  }
+  using enum Rounding;
+  constexpr double (*kInOrder[])(int, double*) = {
+      sum_of_integers<kNearestEven>, sum_of_integers<kNearestAway>, sum_of_integers<kTowardZero>,
+      sum_of_integers<kUp>,          sum_of_integers<kDown>,        sum_of_integers<kToOdd>,
+      sum_of_integers<kTowardZero>};
+  return kInOrder[static_cast<std::size_t>(rounding)](n, values);
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "assay/machine/machine.h"
 #include "assay/simd/sum_lanes.h"

@@ -1,12 +1,10 @@
 #include "assay/identify/reductions.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"
-#include "assay/format/convert.h"
 #include "assay/identify/sentence.h"
 #include "assay/identify/sum_order_search.h"
 #include "assay/machine/vector_model.h"

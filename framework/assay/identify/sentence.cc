@@ -5,7 +5,6 @@
 
 #include "assay/base/text.h"
 #include "assay/identify/candidate_text.h"
-#include "assay/op/parameter.h"
 
 namespace assay::identify {
 namespace {

@@ -4,12 +4,39 @@
 
 #include "assay/base/text.h"
 #include "assay/format/rounding.h"
-#include "assay/op/parameter.h"
+#include "assay/identify/divisions.h"
 
 namespace assay::identify {
 namespace {
 
-std::string flag_text(bool flag) { return flag ? "1" : "0"; }
+std::string value_text(bool flag) { return flag ? "1" : "0"; }
+std::string value_text(int number) { return formatted("{}", number); }
+std::string value_text(std::int64_t number) { return formatted("{}", number); }
+std::string value_text(std::string_view word) { return std::string(word); }
+std::string value_text(Rounding rounding) { return std::string(rounding_name(rounding)); }
+std::string value_text(ChunkOrder order) { return std::string(order_word(order)); }
+std::string value_text(ScaleOrder order) {
+  return std::string(kScaleOrderWords[static_cast<std::size_t>(order)]);
+}
+std::string value_text(PartOrder order) {
+  return std::string(kPartOrderWords[static_cast<std::size_t>(order)]);
+}
+std::string value_text(const Format* format) {
+  return format == nullptr ? "float32" : std::string(format->name);
+}
+template <typename T>
+std::string value_text(const Known<T>& known) {
+  return value_text(known.value);
+}
+
+template <typename T>
+void set_value(Known<T>& to, const auto& value) {
+  to = measured(T{value});
+}
+template <typename T>
+void set_value(T& to, const auto& value) {
+  to = value;
+}
 
 bool is_aligned(const Candidate& c) { return c.model.kept_bits.value > 0; }
 
@@ -34,6 +61,7 @@ std::vector<int> range(int first, int last) {
 }
 
 bool always(const Sums&, const Candidate&) { return true; }
+bool sums_in_float32(const Sums& s, const Candidate&) { return !s.sums_in_float16; }
 bool where_aligned(const Sums&, const Candidate& c) { return is_aligned(c); }
 bool where_exact(const Sums&, const Candidate& c) { return !is_aligned(c); }
 
@@ -51,9 +79,30 @@ bool is_cut(const Sums& s, const Candidate& c) {
 bool is_cut_of_16_bits(const Sums& s, const Candidate& c) {
   return is_cut(s, c) && s.output->bits == 16;
 }
-std::array<const Format*, 2> sum_formats(const Sums& s) { return {nullptr, s.output}; }
-std::string format_text(const Format* format) {
-  return format == nullptr ? "float32" : std::string(format->name);
+std::array<const Format*, 2> sum_formats(const Sums& s, const Candidate&) {
+  return {nullptr, s.output};
+}
+
+// A parameter that is the member at(candidate). `values` returns the values that a search tries.
+template <typename Matters, typename At, typename Values>
+SpaceParameter member(std::string_view name, const Matters& matters, const At& at,
+                      const Values& values) {
+  return {.name = name,
+          .matters = matters,
+          .value = [at](const Sums&, const Candidate& c) { return value_text(at(c)); },
+          .others =
+              [at, values](const Sums& s, const Candidate& c) {
+                return changed(c, values(s, c),
+                               [&](Candidate& to, const auto& value) { set_value(at(to), value); });
+              }};
+}
+
+// The values of flags, roundings and orders, whatever the sums are.
+auto flags(const Sums&, const Candidate&) { return std::array{false, true}; }
+auto roundings(const Sums&, const Candidate&) { return all_roundings(); }
+template <auto... kValues>
+auto one_of(const Sums&, const Candidate&) {
+  return std::array{kValues...};
 }
 
 const std::vector<SpaceParameter>& rows() {
@@ -76,87 +125,49 @@ const std::vector<SpaceParameter>& rows() {
                to.model.input = v.compute != nullptr ? v.compute->name : s.a_format->name;
              });
            }},
-      {.name = "chunk",
-       .matters = always,
-       .value = [](const Sums&,
-                   const Candidate& c) { return formatted("{}", c.model.chunk.value); },
-       .others =
-           [](const Sums&, const Candidate& c) {
-             return changed(c, range(1, 64),
-                            [](Candidate& to, int v) { to.model.chunk = measured(v); });
-           }},
-      {.name = "order",
-       .matters = where_exact,
-       .value = [](const Sums&,
-                   const Candidate& c) { return std::string(order_word(c.model.order.value)); },
-       .others =
-           [](const Sums&, const Candidate& c) {
-             return changed(
-                 c, std::array{ChunkOrder::kFused, ChunkOrder::kSequential, ChunkOrder::kPairwise},
-                 [](Candidate& to, ChunkOrder v) { to.model.order = measured(v); });
-           }},
-      {.name = "rounding",
-       .matters = [](const Sums& s, const Candidate&) { return !s.sums_in_float16; },
-       .value =
-           [](const Sums&, const Candidate& c) {
-             return std::string(rounding_name(c.model.rounding.value));
-           },
-       .others =
-           [](const Sums&, const Candidate& c) {
-             return changed(c, all_roundings(),
-                            [](Candidate& to, Rounding v) { to.model.rounding = measured(v); });
-           }},
-      {.name = "kept_bits",
-       .matters = always,
-       .value = [](const Sums&,
-                   const Candidate& c) { return formatted("{}", c.model.kept_bits.value); },
-       .others =
-           [](const Sums&, const Candidate& c) {
-             std::vector<int> values = range(kLeastKeptBits, kMostKeptBits);
-             values.push_back(0);
-             return changed(c, values,
-                            [](Candidate& to, int v) { to.model.kept_bits = measured(v); });
-           }},
-      {.name = "alignment",
-       .matters = where_aligned,
-       .value =
-           [](const Sums&, const Candidate& c) {
-             return std::string(rounding_name(c.model.alignment.value));
-           },
-       .others =
-           [](const Sums&, const Candidate& c) {
-             return changed(c, all_roundings(),
-                            [](Candidate& to, Rounding v) { to.model.alignment = measured(v); });
-           }},
-      {.name = "emax_floor",
-       .matters = [](const Sums& s,
-                     const Candidate& c) { return is_aligned(c) && reaches_floor(s); },
-       .value =
-           [](const Sums&, const Candidate& c) {
-             const int floor = c.model.emax_floor.value;
-             return floor == DotModel::kNoFloor ? std::string("none") : formatted("{}", floor);
-           },
-       .others =
-           [](const Sums&, const Candidate& c) {
-             std::vector<int> values = range(kLowestFloor, kHighestFloor);
-             values.push_back(DotModel::kNoFloor);
-             return changed(c, values,
-                            [](Candidate& to, int v) { to.model.emax_floor = measured(v); });
-           }},
-      {.name = "mantissa_bits",
-       .matters = [](const Sums& s, const Candidate&) { return !s.sums_in_float16; },
-       .value = [](const Sums&,
-                   const Candidate& c) { return formatted("{}", c.model.mantissa_bits.value); },
-       .others =
-           [](const Sums&, const Candidate& c) {
-             return changed(
-                 c, range(kLeastMantissaBits, full_mantissa_bits(c.model.accumulator.value)),
-                 [](Candidate& to, int v) { to.model.mantissa_bits = measured(v); });
-           }},
+      member(
+          "chunk", always, [](auto& c) -> auto& { return c.model.chunk; },
+          [](const Sums&, const Candidate&) { return range(1, 64); }),
+      member(
+          "order", where_exact, [](auto& c) -> auto& { return c.model.order; },
+          one_of<ChunkOrder::kFused, ChunkOrder::kSequential, ChunkOrder::kPairwise>),
+      member(
+          "rounding", sums_in_float32, [](auto& c) -> auto& { return c.model.rounding; },
+          roundings),
+      member(
+          "kept_bits", always, [](auto& c) -> auto& { return c.model.kept_bits; },
+          [](const Sums&, const Candidate&) {
+            std::vector<int> values = range(kLeastKeptBits, kMostKeptBits);
+            values.push_back(0);
+            return values;
+          }),
+      member(
+          "alignment", where_aligned, [](auto& c) -> auto& { return c.model.alignment; },
+          roundings),
+      [] {
+        SpaceParameter floor = member(
+            "emax_floor",
+            [](const Sums& s, const Candidate& c) { return is_aligned(c) && reaches_floor(s); },
+            [](auto& c) -> auto& { return c.model.emax_floor; },
+            [](const Sums&, const Candidate&) {
+              std::vector<int> values = range(kLowestFloor, kHighestFloor);
+              values.push_back(DotModel::kNoFloor);
+              return values;
+            });
+        floor.value = [](const Sums&, const Candidate& c) {
+          const int value = c.model.emax_floor.value;
+          return value == DotModel::kNoFloor ? std::string("none") : value_text(value);
+        };
+        return floor;
+      }(),
+      member(
+          "mantissa_bits", sums_in_float32, [](auto& c) -> auto& { return c.model.mantissa_bits; },
+          [](const Sums&, const Candidate& c) {
+            return range(kLeastMantissaBits, full_mantissa_bits(c.model.accumulator.value));
+          }),
       {.name = "accumulator",
-       .matters = [](const Sums& s, const Candidate&) { return !s.sums_in_float16; },
-       .value = [](const Sums&,
-                   const Candidate& c) { return std::string(c.model.accumulator.value); },
+       .matters = sums_in_float32,
+       .value = [](const Sums&, const Candidate& c) { return value_text(c.model.accumulator); },
        .others =
            [](const Sums&, const Candidate& c) {
              std::vector<Candidate> others =
@@ -173,156 +184,87 @@ const std::vector<SpaceParameter>& rows() {
              if (!same(wide, c)) others.push_back(wide);
              return others;
            }},
-      {.name = "round_products",
-       .matters =
-           [](const Sums&, const Candidate& c) {
-             return !is_aligned(c) && c.model.order.value != ChunkOrder::kPairwise;
-           },
-       .value = [](const Sums&,
-                   const Candidate& c) { return flag_text(c.model.round_products.value); },
-       .others =
-           [](const Sums&, const Candidate& c) {
-             return changed(c, std::array{false, true},
-                            [](Candidate& to, bool v) { to.model.round_products = measured(v); });
-           }},
-      {.name = "flush_inputs",
-       .matters = [](const Sums& s, const Candidate&) { return s.has_subnormal_inputs; },
-       .value = [](const Sums&,
-                   const Candidate& c) { return flag_text(c.model.flush_inputs.value); },
-       .others =
-           [](const Sums&, const Candidate& c) {
-             return changed(c, std::array{false, true},
-                            [](Candidate& to, bool v) { to.model.flush_inputs = measured(v); });
-           }},
-      {.name = "flush_sums",
-       .matters = [](const Sums& s, const Candidate&) { return reaches_subnormal_sums(s); },
-       .value = [](const Sums&, const Candidate& c) { return flag_text(c.model.flush_sums.value); },
-       .others =
-           [](const Sums&, const Candidate& c) {
-             return changed(c, std::array{false, true},
-                            [](Candidate& to, bool v) { to.model.flush_sums = measured(v); });
-           }},
-      {.name = "bias_first",
-       .matters = [](const Sums& s, const Candidate&) { return !s.is_dot() && !s.start.empty(); },
-       .value = [](const Sums&, const Candidate& c) { return flag_text(c.bias_first); },
-       .others =
-           [](const Sums&, const Candidate& c) {
-             return changed(c, std::array{false, true},
-                            [](Candidate& to, bool v) { to.bias_first = v; });
-           }},
-      {.name = "round_before_bias",
-       .matters =
-           [](const Sums& s, const Candidate& c) {
-             return !s.is_dot() && !s.is_scaled() && !s.start.empty() && s.output->bits <= 16 &&
-                    !c.bias_first;
-           },
-       .value = [](const Sums&, const Candidate& c) { return flag_text(c.round_before_bias); },
-       .others =
-           [](const Sums&, const Candidate& c) {
-             return changed(c, std::array{false, true},
-                            [](Candidate& to, bool v) { to.round_before_bias = v; });
-           }},
-      {.name = "fused",
-       .matters = [](const Sums& s, const Candidate&) { return s.scales_change(); },
-       .value = [](const Sums&, const Candidate& c) { return flag_text(c.fused); },
-       .others =
-           [](const Sums&, const Candidate& c) {
-             return changed(c, std::array{false, true},
-                            [](Candidate& to, bool v) { to.fused = v; });
-           }},
-      {.name = "scale_order",
-       .matters = [](const Sums& s, const Candidate&) { return s.is_scaled(); },
-       .value =
-           [](const Sums&, const Candidate& c) {
-             return std::string(kScaleOrderWords[static_cast<std::size_t>(c.scale_order)]);
-           },
-       .others =
-           [](const Sums&, const Candidate& c) {
-             return changed(
-                 c, std::array{ScaleOrder::kTogether, ScaleOrder::kAFirst, ScaleOrder::kBFirst},
-                 [](Candidate& to, ScaleOrder v) { to.scale_order = v; });
-           }},
-      {.name = "interval",
-       .matters = always,
-       .value = [](const Sums&, const Candidate& c) { return formatted("{}", c.split.terms); },
-       .others =
-           [](const Sums& s, const Candidate& c) {
-             return changed(
-                 c, c.inner_interval > 0 || s.k > 1024 ? likely_intervals(s) : all_intervals(s),
-                 [](Candidate& to, std::int64_t v) { to.split.terms = v; });
-           }},
-      {.name = "split_first",
-       .matters = [](const Sums& s,
-                     const Candidate& c) { return is_cut(s, c) && c.split.dealt == 0; },
-       .value = [](const Sums&, const Candidate& c) { return formatted("{}", c.split.first); },
-       .others =
-           [](const Sums&, const Candidate& c) {
-             std::vector<std::int64_t> values = {0};
-             for (std::int64_t v = 1; v < c.split.terms; ++v) values.push_back(v);
-             return changed(c, values, [](Candidate& to, std::int64_t v) { to.split.first = v; });
-           }},
-      {.name = "split_parts",
-       .matters = [](const Sums& s,
-                     const Candidate& c) { return is_cut(s, c) && c.split.first == 0; },
-       .value = [](const Sums&, const Candidate& c) { return formatted("{}", c.split.dealt); },
-       .others =
-           [](const Sums& s, const Candidate& c) {
-             std::vector<std::int64_t> values;  // fewer parts than pieces
-             for (const std::int64_t v : kDealtParts) {
-               if (v * c.split.terms < s.k) values.push_back(v);
-             }
-             return changed(c, values, [](Candidate& to, std::int64_t v) { to.split.dealt = v; });
-           }},
-      {.name = "split_order",
-       .matters = is_cut,
-       .value =
-           [](const Sums&, const Candidate& c) {
-             return std::string(kPartOrderWords[static_cast<std::size_t>(c.split.order)]);
-           },
-       .others =
-           [](const Sums&, const Candidate& c) {
-             return changed(
-                 c, std::array{PartOrder::kAscending, PartOrder::kDescending, PartOrder::kPairwise},
-                 [](Candidate& to, PartOrder v) { to.split.order = v; });
-           }},
-      {.name = "split_dtype",
-       .matters = is_cut_of_16_bits,
-       .value = [](const Sums&, const Candidate& c) { return format_text(c.split.part); },
-       .others =
-           [](const Sums& s, const Candidate& c) {
-             return changed(c, sum_formats(s),
-                            [](Candidate& to, const Format* v) { to.split.part = v; });
-           }},
-      {.name = "split_sum_dtype",
-       .matters = is_cut_of_16_bits,
-       .value = [](const Sums&, const Candidate& c) { return format_text(c.split.sum); },
-       .others =
-           [](const Sums& s, const Candidate& c) {
-             return changed(c, sum_formats(s),
-                            [](Candidate& to, const Format* v) { to.split.sum = v; });
-           }},
-      {.name = "output_rounding",
-       .matters =
-           [](const Sums& s, const Candidate& c) {
-             return s.op == "matmul" &&
-                    s.output->precision < format_named(c.model.accumulator.value).precision;
-           },
-       .value = [](const Sums&,
-                   const Candidate& c) { return std::string(rounding_name(c.output_rounding)); },
-       .others =
-           [](const Sums&, const Candidate& c) {
-             return changed(c, all_roundings(),
-                            [](Candidate& to, Rounding v) { to.output_rounding = v; });
-           }},
-      {.name = "inner_interval",
-       .matters = [](const Sums&, const Candidate& c) { return c.inner_interval > 0; },
-       .value = [](const Sums&, const Candidate& c) { return formatted("{}", c.inner_interval); },
-       .others =
-           [](const Sums&, const Candidate& c) {
-             return changed(c, std::array{0, 32, 64, 128, 256, 512}, [](Candidate& to, int v) {
-               if (v < to.split.terms) to.inner_interval = v;
-             });
-           }},
+      member(
+          "round_products",
+          [](const Sums&, const Candidate& c) {
+            return !is_aligned(c) && c.model.order.value != ChunkOrder::kPairwise;
+          },
+          [](auto& c) -> auto& { return c.model.round_products; }, flags),
+      member(
+          "flush_inputs", [](const Sums& s, const Candidate&) { return s.has_subnormal_inputs; },
+          [](auto& c) -> auto& { return c.model.flush_inputs; }, flags),
+      member(
+          "flush_sums", [](const Sums& s, const Candidate&) { return reaches_subnormal_sums(s); },
+          [](auto& c) -> auto& { return c.model.flush_sums; }, flags),
+      member(
+          "bias_first",
+          [](const Sums& s, const Candidate&) { return !s.is_dot() && !s.start.empty(); },
+          [](auto& c) -> auto& { return c.bias_first; }, flags),
+      member(
+          "round_before_bias",
+          [](const Sums& s, const Candidate& c) {
+            return !s.is_dot() && !s.is_scaled() && !s.start.empty() && s.output->bits <= 16 &&
+                   !c.bias_first;
+          },
+          [](auto& c) -> auto& { return c.round_before_bias; }, flags),
+      member(
+          "fused", [](const Sums& s, const Candidate&) { return s.scales_change(); },
+          [](auto& c) -> auto& { return c.fused; }, flags),
+      member(
+          "scale_order", [](const Sums& s, const Candidate&) { return s.is_scaled(); },
+          [](auto& c) -> auto& { return c.scale_order; },
+          one_of<ScaleOrder::kTogether, ScaleOrder::kAFirst, ScaleOrder::kBFirst>),
+      member(
+          "interval", always, [](auto& c) -> auto& { return c.split.terms; },
+          [](const Sums& s, const Candidate& c) {
+            return c.inner_interval > 0 || s.k > 1024 ? likely_intervals(s) : all_intervals(s);
+          }),
+      member(
+          "split_first",
+          [](const Sums& s, const Candidate& c) { return is_cut(s, c) && c.split.dealt == 0; },
+          [](auto& c) -> auto& { return c.split.first; },
+          [](const Sums&, const Candidate& c) {
+            std::vector<std::int64_t> values = {0};
+            for (std::int64_t v = 1; v < c.split.terms; ++v) values.push_back(v);
+            return values;
+          }),
+      member(
+          "split_parts",
+          [](const Sums& s, const Candidate& c) { return is_cut(s, c) && c.split.first == 0; },
+          [](auto& c) -> auto& { return c.split.dealt; },
+          [](const Sums& s, const Candidate& c) {
+            std::vector<std::int64_t> values;  // fewer parts than pieces
+            for (const std::int64_t v : kDealtParts) {
+              if (v * c.split.terms < s.k) values.push_back(v);
+            }
+            return values;
+          }),
+      member(
+          "split_order", is_cut, [](auto& c) -> auto& { return c.split.order; },
+          one_of<PartOrder::kAscending, PartOrder::kDescending, PartOrder::kPairwise>),
+      member(
+          "split_dtype", is_cut_of_16_bits, [](auto& c) -> auto& { return c.split.part; },
+          sum_formats),
+      member(
+          "split_sum_dtype", is_cut_of_16_bits, [](auto& c) -> auto& { return c.split.sum; },
+          sum_formats),
+      member(
+          "output_rounding",
+          [](const Sums& s, const Candidate& c) {
+            return s.op == "matmul" &&
+                   s.output->precision < format_named(c.model.accumulator.value).precision;
+          },
+          [](auto& c) -> auto& { return c.output_rounding; }, roundings),
+      member(
+          "inner_interval", [](const Sums&, const Candidate& c) { return c.inner_interval > 0; },
+          [](auto& c) -> auto& { return c.inner_interval; },
+          [](const Sums&, const Candidate& c) {
+            std::vector<int> values;
+            for (const int v : {0, 32, 64, 128, 256, 512}) {
+              if (v < c.split.terms) values.push_back(v);
+            }
+            return values;
+          }),
   };
   return all;
 }

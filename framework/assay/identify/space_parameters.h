@@ -1,11 +1,11 @@
 // The parameters of the models that a search tries, as rows of a table that carry their code.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "assay/identify/divisions.h"
 #include "assay/identify/space.h"
 
 namespace assay::identify {
@@ -14,10 +14,10 @@ namespace assay::identify {
 struct SpaceParameter {
   std::string_view name;  // the name that --machine or the operator takes
   // True if the parameter has a meaning in this candidate, and the data could show its value.
-  bool (*matters)(const Sums& sums, const Candidate& candidate);
-  std::string (*value)(const Sums& sums, const Candidate& candidate);
+  std::function<bool(const Sums& sums, const Candidate& candidate)> matters;
+  std::function<std::string(const Sums& sums, const Candidate& candidate)> value;
   // Returns the candidate with every other value that a search tries.
-  std::vector<Candidate> (*others)(const Sums& sums, const Candidate& candidate);
+  std::function<std::vector<Candidate>(const Sums& sums, const Candidate& candidate)> others;
 };
 std::vector<SpaceParameter> const& space_parameters();
 

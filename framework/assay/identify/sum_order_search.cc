@@ -493,39 +493,4 @@ SumOrderFinding find_sum_order(const std::vector<RecordedSums>& recordings, int 
   return Search(recordings, threads).run();
 }
 
-std::string sum_order_report(const SumOrderFinding& found) {
-  constexpr std::size_t kShown = 4;
-  std::string text;
-  switch (found.outcome) {
-    case SumOrderOutcome::kFound:
-      text = formatted("found: {}\n", sum_order_text(found.nearest));
-      break;
-    case SumOrderOutcome::kUndecided:
-      text = formatted("undecided: {}{} {} every sum, with partial sums in {}\n",
-                       found.has_more ? "at least " : "", found.fits.size(),
-                       found.fits.size() == 1 ? "tree gives" : "trees give",
-                       joined(found.formats, " or "));
-      for (std::size_t i = 0; i < std::min(kShown, found.fits.size()); ++i) {
-        text += formatted("  {}\n", sum_order_text(found.fits[i]));
-      }
-      if (found.fits.size() > kShown) {
-        text += formatted("  and {} more\n", found.fits.size() - kShown);
-      }
-      break;
-    case SumOrderOutcome::kNone:
-      text = formatted("nothing fits; the nearest gives {} of {} sums: {}\n", found.agree,
-                       found.sums, sum_order_text(found.nearest));
-      break;
-  }
-  text += formatted("  {} sums, {} models tried; by chance {} wrong ones would give every sum\n",
-                    found.sums, found.tried, short_number(found.by_chance, 2));
-  for (const SumOrderEvidence& e : found.evidence) {
-    text += e.rival.empty()
-                ? formatted("  {} {}: no other value makes another tree\n", e.parameter, e.value)
-                : formatted("  {} {}: {} of {} sums would differ with {}\n", e.parameter, e.value,
-                            e.differ, found.sums, e.rival);
-  }
-  return text;
-}
-
 }  // namespace assay::identify

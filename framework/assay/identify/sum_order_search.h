@@ -77,7 +77,4 @@ inline constexpr double kMostByChance = 1e-3;
 // - No sum is finite.
 SumOrderFinding find_sum_order(const std::vector<RecordedSums>& recordings, int threads = 0);
 
-// Returns the finding as a few lines of text.
-std::string sum_order_report(const SumOrderFinding& finding);
-
 }  // namespace assay::identify

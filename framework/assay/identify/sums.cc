@@ -8,7 +8,6 @@
 #include "assay/base/index.h"
 #include "assay/base/text.h"
 #include "assay/cases/product.h"
-#include "assay/format/convert.h"
 #include "assay/machine/dot_oracle.h"
 #include "assay/op/dot_operator.h"
 #include "assay/op/operator.h"

@@ -1,9 +1,6 @@
 #include "assay/judge/bound.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
-#include <utility>
 
 #include "assay/base/call_text.h"
 #include "assay/base/float_environment.h"
@@ -19,6 +16,8 @@
 namespace assay {
 namespace {
 
+// The words of Infinity, in the order of its values.
+constexpr std::string_view kInfinityWords[] = {"sign", "saturating", "fewer"};
 constexpr std::string_view kBitEqual = "bit_equal";
 
 // "ulp(4)" -> 4.
@@ -125,7 +124,7 @@ std::optional<Bound> bound_of(const Standard& s, const Format& output, std::int6
   if (row == nullptr && bound.limits.empty()) {
     return is_exact(output) ? std::optional(bound) : std::nullopt;  // equality
   }
-  bound.rule = row != nullptr ? row->rule.value_or(s.rule) : s.rule;
+  bound.rule = row != nullptr ? row->rule.value_or(s.rule) : Rule::kStatistics;
   if (row == nullptr) return bound;
   if (row->share > 0) bound.max_mismatch_fraction = row->share;
   bound.ulps = row->ulps;
@@ -143,23 +142,13 @@ std::optional<Bound> bound_of(const Standard& s, const Format& output, std::int6
 }  // namespace
 
 std::string_view infinity_word(Infinity policy) {
-  switch (policy) {
-    case Infinity::kSign:
-      return "sign";
-    case Infinity::kSaturating:
-      return "saturating";
-    case Infinity::kFewer:
-      return "fewer";
-  }
-  return "";
+  return kInfinityWords[static_cast<std::size_t>(policy)];
 }
 
 Infinity infinity_named(std::string_view word, std::string_view where) {
-  std::vector<std::string> names;
-  for (const Infinity policy : {Infinity::kSign, Infinity::kSaturating, Infinity::kFewer}) {
-    if (infinity_word(policy) == word) return policy;
-    names.emplace_back(infinity_word(policy));
-  }
+  const std::vector<std::string> names(std::begin(kInfinityWords), std::end(kInfinityWords));
+  const auto found = std::find(names.begin(), names.end(), word);
+  if (found != names.end()) return static_cast<Infinity>(found - names.begin());
   refuse("{}: infinity is one of {}, not '{}'", where, joined(names), word);
 }
 
@@ -167,10 +156,7 @@ bool Bound::is_plain() const {
   return rule == Rule::kTolerance && small_value == 0 && or_ulps == 0 && !as_published;
 }
 
-bool Bound::needs_reference() const {
-  return std::any_of(limits.begin(), limits.end(),
-                     [](const Limit& l) { return l.needs_reference(); });
-}
+bool Bound::needs_reference() const { return any_needs_reference(limits); }
 
 std::int64_t Bound::forgiven(std::int64_t elements) const {
   if (!max_mismatches && !max_mismatch_fraction) return 0;

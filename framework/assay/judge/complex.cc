@@ -102,13 +102,6 @@ class ComplexJudge {
     return exceeds(scaled_, (small_a - small_e).size(), small_a.size(), small_e.size());
   }
 
-  struct Finding {
-    double error = 0, bound = 0;
-    bool missed = false, special = false;
-    bool nonzero = false, missed_by_zero = false, missed_by_zero_for_good = false;
-    bool expects_nan = false;
-  };
-
   Finding judge(std::int64_t position, const Complex& a, const Complex& e) const {
     constexpr Complex kZero = {0, 0};
     Finding finding;
@@ -164,18 +157,8 @@ class ComplexJudge {
   void judge_element(ElementFindings& found, std::int64_t position, const Complex& a,
                      const Complex& e, const Complex& raw) const {
     const Finding finding = judge(position, a, e);
-    found.mismatches_of_zeros += finding.missed_by_zero ? 1 : 0;
-    found.nonzero += finding.nonzero ? 1 : 0;
-    found.blind += finding.nonzero && !finding.missed_by_zero ? 1 : 0;
-    found.zeros_would_mismatch |= finding.missed_by_zero_for_good;
-    found.expected_nans += finding.expects_nan ? 1 : 0;
-    if (!finding.missed) {
-      found.equal_nans += finding.expects_nan && a.is_nan() ? 1 : 0;
-      if (finding.error > 0 && finding.bound > 0) {
-        found.worst_ratio = std::max(found.worst_ratio, finding.error / finding.bound);
-      }
-      return;
-    }
+    found.count(finding, a.is_nan(), true);
+    if (!finding.missed) return;
     found.within_one_ulp = false;  // complex numbers have no order
     found.unmeetable += is_unmeetable(finding, a, raw) ? 1 : 0;
     Mismatch mismatch;

@@ -24,7 +24,7 @@ struct Drawn {
   const JudgeOptions& options;
   Verdict& verdict;
   Draws draws = {};
-  std::vector<std::function<DrawTest(double limit)>> tests = {};
+  std::vector<std::function<DrawTest(const Draws& draws, double limit)>> tests = {};
   // Describes the values that the law cannot produce: "neither 0 nor 1".
   std::string impossible = {};
   std::optional<std::int64_t> first_impossible = {};
@@ -47,11 +47,7 @@ struct Drawn {
     if (verdict.worst.size() >= options.worst || std::isnan(wanted)) return;
     Mismatch m;
     m.linear = i;
-    std::int64_t rest = i;
-    m.index.resize(actual.shape.size());
-    for (std::size_t d = actual.shape.size(); d-- > 0; rest /= actual.shape[d]) {
-      m.index[d] = rest % actual.shape[d];
-    }
+    m.index = actual.multi_index(i);
     m.actual_bits = actual.bits_at(i);
     m.expected_bits = encode(*actual.format, wanted);
     m.actual = value;
@@ -128,10 +124,7 @@ void look_at_continuous(Drawn& d, double scale, const Support& support, const Fu
   }
   draws.heaviest = std::max(draws.heaviest, 0x1p-24);
   const double mean_half = half / static_cast<double>(std::max<std::int64_t>(d.size(), 1));
-  d.tests = {[&d](double) { return function_test(d.draws); },
-             [&d](double) { return ends_test(d.draws); },
-             [&d](double limit) { return serial_test(d.draws, limit); },
-             [&d](double limit) { return repeats_test(d.draws, limit); }};
+  d.tests = {function_test, ends_test, serial_test, repeats_test};
   d.untold = [&d, mean_half](double limit) {
     return formatted(
         "a distribution function that is less than {} off is not told from the law by {} draws, of "
@@ -155,7 +148,7 @@ void look_at_uniform(Drawn& d) {
       formatted("outside the law's range from {} to {}", number_text(low), number_text(high));
   look_at_continuous(d, high - low, {low, high, d.get("open_low") != 0, d.get("open_high") != 0},
                      [=](double x) { return std::clamp((x - low) / (high - low), 0.0, 1.0); });
-  if (d.why_not.empty()) d.tests.push_back([&d](double) { return mean_test(d.draws); });
+  if (d.why_not.empty()) d.tests.push_back(mean_test);
 }
 
 void look_at_normal(Drawn& d) {
@@ -169,8 +162,10 @@ void look_at_normal(Drawn& d) {
   const auto values = std::make_shared<std::vector<double>>(d.actual.values());
   const auto open = std::make_shared<std::vector<double>>();
   for (const double x : *values) open->push_back(std::isfinite(x) ? slack.of(x) : 0);
-  d.tests.push_back([=](double) { return normal_mean_test(*values, *open, mean, deviation); });
-  d.tests.push_back([=](double) { return normal_deviation_test(*values, *open, mean, deviation); });
+  d.tests.push_back(
+      [=](const Draws&, double) { return normal_mean_test(*values, *open, mean, deviation); });
+  d.tests.push_back(
+      [=](const Draws&, double) { return normal_deviation_test(*values, *open, mean, deviation); });
 }
 
 void look_at_exponential(Drawn& d) {
@@ -178,7 +173,7 @@ void look_at_exponential(Drawn& d) {
   d.impossible = "below 0 or not finite";
   look_at_continuous(d, 1 / rate, {0, HUGE_VAL},
                      [=](double x) { return -std::expm1(-rate * std::max(0.0, x)); });
-  if (d.why_not.empty()) d.tests.push_back([&d](double) { return mean_test(d.draws); });
+  if (d.why_not.empty()) d.tests.push_back(mean_test);
 }
 
 // -- Counted values -------------------------------------------------------------------------------
@@ -240,11 +235,10 @@ void look_at_two(Drawn& d, double share, const char* words, const At& at) {
     return;
   }
   const std::vector<Counted> counts = {{words, share, ones}};
-  d.tests = {[=](double) {
+  d.tests = {[=](const Draws&, double) {
                return counts_test(formatted("share of {}", words), counts, told, kShareSlack, true);
              },
-             [&d](double limit) { return serial_test(d.draws, limit); },
-             [&d](double limit) { return repeats_test(d.draws, limit); }};
+             serial_test, repeats_test};
   d.untold = [=](double limit) {
     return formatted("a share of {} that is less than some {} off is not told from {} by {} draws",
                      words, short_number(share_resolution(told, share, limit)), number_text(share),
@@ -330,12 +324,11 @@ void look_at_integers(Drawn& d) {
   draws.heaviest = 1 / values;
   draws.variance = (1 - 1 / (values * values)) / 12;
   draws.proxy = 0.25 * std::pow(1 - 1 / values, 2);
-  d.tests = {[&d](double) { return function_test(d.draws); },
-             [&d](double limit) { return serial_test(d.draws, limit); },
-             [&d](double limit) { return repeats_test(d.draws, limit); }};
+  d.tests = {function_test, serial_test, repeats_test};
   if (!counts.empty()) {
-    d.tests.push_back(
-        [&d, counts](double) { return counts_test("counts", counts, d.size(), 1e-9, true); });
+    d.tests.push_back([&d, counts](const Draws&, double) {
+      return counts_test("counts", counts, d.size(), 1e-9, true);
+    });
   }
   d.untold = [&d](double limit) {
     return formatted(
@@ -430,12 +423,14 @@ void look_at_categorical(Drawn& d) {
     share += means[j] / n;
     if (j + 1 < k) up_to.push_back({formatted("are at most class {}", j), share, below});
   }
-  d.tests = {[=](double) { return counts_test("counts", each, told, kProbabilitySlack, one_row); },
-             [=](double) {
+  d.tests = {[=](const Draws&, double) {
+               return counts_test("counts", each, told, kProbabilitySlack, one_row);
+             },
+             [=](const Draws&, double) {
                return counts_test("sums of counts", up_to, told, kProbabilitySlack, one_row);
              },
-             [&d](double) { return function_test(d.draws); },
-             [=](double) {
+             function_test,
+             [=](const Draws&, double) {
                // Hoeffding's inequality for values from 0 to the largest probability.
                const double off =
                    std::max(0.0, std::abs(own - own_expected) / n - kProbabilitySlack);
@@ -445,8 +440,8 @@ void look_at_categorical(Drawn& d) {
                                       short_number(own_expected / n, 5));
                return test;
              },
-             [&d](double limit) { return serial_test(d.draws, limit); },
-             [&d](double limit) { return repeats_test(d.draws, limit); }};
+             serial_test,
+             repeats_test};
   const double most = *std::max_element(means.begin(), means.end()) / n;
   d.untold = [=](double limit) {
     return formatted(
@@ -590,15 +585,10 @@ Verdict judge_distribution(const TensorView& actual, const TensorView& expected,
   verdict.format = actual.format;
   verdict.shape = actual.shape;
   verdict.sites = actual.size();
-  const auto settled = [&](Outcome outcome, std::string because) {
-    verdict.outcome = outcome;
-    verdict.because = std::move(because);
-    return verdict;
-  };
-  if (verdict.sites == 0) return settled(Outcome::kUntrusted, "there are no elements to compare");
+  if (verdict.sites == 0) return verdict.decide(Outcome::kUntrusted, kNoElements);
   Bound complete = bound;
   if (std::string open = complete_law(complete, [](auto) { return std::nullopt; }); !open.empty()) {
-    return settled(Outcome::kNotComparable, std::move(open));
+    return verdict.decide(Outcome::kNotComparable, std::move(open));
   }
   Drawn drawn{actual, expected, spec, options, verdict};
   drawn.draws.shape = actual.shape;
@@ -606,50 +596,48 @@ Verdict judge_distribution(const TensorView& actual, const TensorView& expected,
   if (verdict.mismatches > 0) {
     verdict.worst_ratio = HUGE_VAL;
     const std::int64_t first = *drawn.first_impossible;
-    return settled(
+    return verdict.decide(
         Outcome::kFail,
         formatted(
             "{} of {} elements cannot be draws of {}: they are {}; the first is element {}, {}",
             grouped(verdict.mismatches), grouped(verdict.sites), spec.text(), drawn.impossible,
             grouped(first), short_number(actual.value_at(first), 9)));
   }
-  if (!drawn.why_not.empty()) return settled(Outcome::kNotComparable, drawn.why_not);
+  if (!drawn.why_not.empty()) return verdict.decide(Outcome::kNotComparable, drawn.why_not);
   const double limit = spec.delta / static_cast<double>(drawn.tests.size());
-  std::string failed, least;
+  std::string failed, least, all;
   double smallest = 2;
   for (const auto& run : drawn.tests) {
-    DrawTest test = run(limit);
+    DrawTest test = run(drawn.draws, limit);
     test.limit = limit;
     test.passed = test.p_value >= limit;
     const double p = std::max(test.p_value, std::numeric_limits<double>::min());
     verdict.worst_ratio = std::max(verdict.worst_ratio, std::log(p) / std::log(limit));
     const std::string words =
         formatted("{} {} (p {})", test.name, test.words, short_number(test.p_value));
+    all += (all.empty() ? "" : "; ") + words;
     if (!test.passed) failed += (failed.empty() ? "" : "; ") + words;
     if (test.p_value < smallest) smallest = test.p_value, least = words;
     verdict.tests.push_back(std::move(test));
   }
   const std::string sample = formatted("{} draws", grouped(verdict.sites));
   verdict.notes.push_back(drawn.untold(limit));
-  std::string all;
-  for (const DrawTest& test : verdict.tests) {
-    all += formatted("{}{} {} (p {})", all.empty() ? "" : "; ", test.name, test.words,
-                     short_number(test.p_value));
-  }
   verdict.notes.push_back(formatted("tests of {} draws, each fails below p {}: {}",
                                     grouped(verdict.sites), short_number(limit), all));
   if (!failed.empty()) {
-    return settled(Outcome::kFail,
-                   formatted("{} are not of {}: {}; right draws fail with probability {} at most",
-                             sample, spec.text(), failed, short_number(spec.delta)));
+    return verdict.decide(
+        Outcome::kFail,
+        formatted("{} are not of {}: {}; right draws fail with probability {} at most", sample,
+                  spec.text(), failed, short_number(spec.delta)));
   }
   if (drawn.constant_passes(limit)) {
-    return settled(
+    return verdict.decide(
         Outcome::kUntrusted,
         formatted("{} are too few: the same value throughout would pass as well", sample));
   }
-  return settled(Outcome::kPass, formatted("{} agree with {}: the least p-value of {} tests is {}",
-                                           sample, spec.text(), verdict.tests.size(), least));
+  return verdict.decide(Outcome::kPass,
+                        formatted("{} agree with {}: the least p-value of {} tests is {}", sample,
+                                  spec.text(), verdict.tests.size(), least));
 }
 
 }  // namespace assay

@@ -5,7 +5,6 @@
 //   distribution(uniform,low=0,high=1)   distribution(dropout,p=0.1,delta=1e-9)
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>

@@ -63,7 +63,7 @@ double function_resolution(std::int64_t n, double limit) {
   return std::sqrt(std::log(2 / limit) / (2 * static_cast<double>(n)));
 }
 
-DrawTest function_test(const Draws& draws) {
+DrawTest function_test(const Draws& draws, double) {
   // With few draws, most of the time would go to fresh memory. So it is kept, all 0 between calls.
   thread_local std::vector<std::int64_t> lows(kSteps + 1), highs(kSteps + 1);
   for (const double u : draws.low) ++lows[step_of(u)];
@@ -91,7 +91,7 @@ DrawTest function_test(const Draws& draws) {
   return test;
 }
 
-DrawTest mean_test(const Draws& draws) {
+DrawTest mean_test(const Draws& draws, double) {
   double sum = 0, open = 0;
   for (std::size_t i = 0; i < draws.middle.size(); ++i) {
     sum += draws.middle[i] - 0.5;
@@ -105,7 +105,7 @@ DrawTest mean_test(const Draws& draws) {
   return test;
 }
 
-DrawTest ends_test(const Draws& draws) {
+DrawTest ends_test(const Draws& draws, double) {
   const auto n = static_cast<double>(draws.low.size());
   const double inner_low = *std::min_element(draws.low.begin(), draws.low.end());
   const double outer_low = *std::min_element(draws.high.begin(), draws.high.end());

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "assay/judge/verdict.h"
@@ -29,15 +28,17 @@ struct Draws {
   Shape shape;
 };
 
+// The tests below have one signature. Those with a default for `limit` do not use it.
+//
 // Tests sup |F_n - F| by the inequality of Dvoretzky, Kiefer and Wolfowitz with Massart's constant
 // (The Annals of Probability 18, 1990): P(sup > d) <= 2 exp(-2 n d^2). F is evaluated at 65536
 // steps.
-DrawTest function_test(const Draws& draws);
+DrawTest function_test(const Draws& draws, double limit = 0);
 // Tests the mean of U: P <= 2 exp(-n t^2 / (2 proxy)) (Hoeffding 1963).
-DrawTest mean_test(const Draws& draws);
+DrawTest mean_test(const Draws& draws, double limit = 0);
 // Tests the smallest and the largest U, which may be too close to the ends or too far from them:
 // P(min > a) = (1 - a)^n.
-DrawTest ends_test(const Draws& draws);
+DrawTest ends_test(const Draws& draws, double limit = 0);
 // Tests the sums of (U_i - 1/2)(U_(i + lag) - 1/2) for serial correlation. The lags are 1, 2, 3,
 // powers of two, and the steps from one row, matrix, ... to the next. The bound is that of a
 // supermartingale, with the factor that is best at `limit`.

@@ -88,18 +88,6 @@ class ElementJudge {
   // which must stay in cache.
   static constexpr std::int64_t kStretchInPlace = 16 * kMetricsBlock, kStretch = 4 * kMetricsBlock;
 
-  // The result of the rule for one element.
-  struct Finding {
-    double error = 0, bound = 0;
-    bool missed = false;
-    bool special = false;  // one value is NaN or infinite
-    bool nonzero = false;  // the expected value is finite, and not 0 in the output's format
-    bool expects_nan = false;
-    // Zero instead of the output would be a mismatch. missed_by_zero_for_good is set if no budget
-    // would forgive it, because NaN or infinity is expected.
-    bool missed_by_zero = false, missed_by_zero_for_good = false;
-  };
-
   Blocks blocks() const {
     if (integers_ || bound_.as_published) return Blocks::kNone;
     // The kernels compute as the rule does, except for an infinite tolerance.
@@ -399,18 +387,8 @@ class ElementJudge {
                      double raw) const {
     const Finding finding =
         integers_ ? judge_integer(position, a, raw) : judge_float(position, a, e, raw);
-    found.mismatches_of_zeros += finding.missed_by_zero ? 1 : 0;
-    found.nonzero += finding.nonzero ? 1 : 0;
-    found.blind += finding.nonzero && !finding.missed_by_zero ? 1 : 0;
-    found.zeros_would_mismatch |= finding.missed_by_zero_for_good;
-    found.expected_nans += finding.expects_nan ? 1 : 0;
-    if (!finding.missed) {
-      found.equal_nans += finding.expects_nan && std::isnan(a) ? 1 : 0;
-      if (finding.error > 0 && finding.bound > 0 && bound_.rule != Rule::kStatistics) {
-        found.worst_ratio = std::max(found.worst_ratio, finding.error / finding.bound);
-      }
-      return;
-    }
+    found.count(finding, std::isnan(a), bound_.rule != Rule::kStatistics);
+    if (!finding.missed) return;
     if (found.within_one_ulp) found.within_one_ulp = is_within_one_ulp(finding, position, e);
     if (!rounds_ && out_.is_float() && std::isfinite(raw) && !finding.special && !rule_.by_codes &&
         bound_.or_ulps == 0) {

@@ -71,6 +71,19 @@ std::string difference_words(const Bound& bound, std::int64_t mismatches) {
 
 }  // namespace
 
+void ElementFindings::count(const Finding& finding, bool is_nan, bool has_ratio) {
+  mismatches_of_zeros += finding.missed_by_zero ? 1 : 0;
+  nonzero += finding.nonzero ? 1 : 0;
+  blind += finding.nonzero && !finding.missed_by_zero ? 1 : 0;
+  zeros_would_mismatch |= finding.missed_by_zero_for_good;
+  expected_nans += finding.expects_nan ? 1 : 0;
+  if (finding.missed) return;
+  equal_nans += finding.expects_nan && is_nan ? 1 : 0;
+  if (finding.error > 0 && finding.bound > 0 && has_ratio) {
+    worst_ratio = std::max(worst_ratio, finding.error / finding.bound);
+  }
+}
+
 void ElementFindings::count_mismatch(const Mismatch& mismatch, bool is_special) {
   if (mismatch_map) mismatch_map->add(mismatch.linear);
   ++mismatches;
@@ -128,11 +141,10 @@ std::int64_t ElementFindings::forgiven(const Bound& bound, std::int64_t sites) c
 
 void settle_nans(Verdict& verdict, std::int64_t expected, std::int64_t accepted) {
   if (verdict.outcome == Outcome::kPass && 2 * expected > verdict.sites) {
-    verdict.outcome = Outcome::kUntrusted;
-    verdict.because = formatted(
-        "{} of {} expected elements are NaN, which is more than half: check how the golden result "
-        "was made",
-        grouped(expected), grouped(verdict.sites));
+    verdict.decide(Outcome::kUntrusted,
+                   formatted("{} of {} expected elements are NaN, which is more than half: check "
+                             "how the golden result was made",
+                             grouped(expected), grouped(verdict.sites)));
   }
   if (accepted == 0) return;
   verdict.notes.push_back(formatted("{} of {} elements {} NaN where NaN is expected",
@@ -175,39 +187,35 @@ void settle(Verdict& verdict, ElementFindings found,
           ? formatted("; {} are allowed", grouped(bound.forgiven(verdict.sites)))
           : "";
   if (mismatches && found.unmeetable == verdict.mismatches) {
-    verdict.outcome = Outcome::kUntrusted;
-    verdict.because = formatted(
-        "{} miss {}, which is below half a {} ulp there: the correctly rounded "
-        "result misses it too",
-        counts, bound.text(), verdict.format->name);
+    verdict.decide(
+        Outcome::kUntrusted,
+        formatted("{} miss {}, which is below half a {} ulp there: the correctly rounded "
+                  "result misses it too",
+                  counts, bound.text(), verdict.format->name));
   } else if (mismatches) {
-    verdict.outcome = Outcome::kFail;
-    verdict.because = formatted("{} {}{}{}", counts, difference_words(bound, verdict.mismatches),
-                                budget, one_ulp_words(verdict, found));
+    verdict.decide(Outcome::kFail,
+                   formatted("{} {}{}{}", counts, difference_words(bound, verdict.mismatches),
+                             budget, one_ulp_words(verdict, found)));
     if (found.positions.size() == static_cast<std::size_t>(verdict.mismatches)) {
       verdict.where = location_pattern(found.positions, verdict.shape);
     }
   } else if (statistics && !statistics->met) {
-    verdict.outcome = Outcome::kFail;
-    verdict.because = broken_limits(statistics->readings);
+    verdict.decide(Outcome::kFail, broken_limits(statistics->readings));
   } else if (!found.zeros_mismatch(bound, verdict.sites) &&
              (!statistics || statistics->trivial_met)) {
-    verdict.outcome = Outcome::kUntrusted;
-    verdict.because =
+    verdict.decide(
+        Outcome::kUntrusted,
         bound.limits.empty()
-            ? formatted(
-                  "an output of zeros would pass too: the expected result is within {} "
-                  "everywhere{}{}",
-                  bound.text(), budget, tolerance_that_sees(verdict, sizes))
+            ? formatted("an output of zeros would pass too: the expected result is within {} "
+                        "everywhere{}{}",
+                        bound.text(), budget, tolerance_that_sees(verdict, sizes))
             : formatted("an output of zeros, or the negated one, would pass too: {} holds for it",
-                        bound.text());
+                        bound.text()));
   } else if (bound.rule == Rule::kTolerance &&
              !(std::isfinite(bound.atol) && std::isfinite(bound.rtol))) {
-    verdict.outcome = Outcome::kUntrusted;
-    verdict.because = "the tolerance is infinite: any finite output would pass";
+    verdict.decide(Outcome::kUntrusted, "the tolerance is infinite: any finite output would pass");
   } else if (verdict.blind_share() > bound.max_blind) {
-    verdict.outcome = Outcome::kUntrusted;
-    verdict.because = blind_words(verdict) + tolerance_that_sees(verdict, sizes);
+    verdict.decide(Outcome::kUntrusted, blind_words(verdict) + tolerance_that_sees(verdict, sizes));
   } else if (verdict.mismatches > 0) {
     verdict.because =
         formatted("{} {}{}", counts, difference_words(bound, verdict.mismatches), budget);

@@ -12,6 +12,18 @@
 
 namespace assay {
 
+// The result of the rule for one element.
+struct Finding {
+  double error = 0, bound = 0;
+  bool missed = false;
+  bool special = false;  // one value is NaN or infinite
+  bool nonzero = false;  // the expected value is finite, and not 0 in the output's format
+  bool expects_nan = false;
+  // Zero instead of the output would be a mismatch. missed_by_zero_for_good is set if no budget
+  // would forgive it, because NaN or infinity is expected.
+  bool missed_by_zero = false, missed_by_zero_for_good = false;
+};
+
 // The results of one part of the elements, or of several parts in sequence.
 struct ElementFindings {
   std::int64_t mismatches = 0, special_mismatches = 0;
@@ -33,6 +45,9 @@ struct ElementFindings {
   // Returns the number of mismatches that the budget forgives: all or 0. It is 0 if any of them has
   // NaN or infinity.
   std::int64_t forgiven(const Bound& bound, std::int64_t sites) const;
+  // Counts an element. `is_nan` says that the output is NaN. If the element is not a mismatch and
+  // `has_ratio` is true, the ratio of its error to its bound is recorded.
+  void count(const Finding& finding, bool is_nan, bool has_ratio);
   // Counts a mismatch, and records its position and its ratio to the bound.
   void count_mismatch(const Mismatch& mismatch, bool is_special);
   // True if the mismatch is among the worst `listed` ones so far. list() then adds it to them.

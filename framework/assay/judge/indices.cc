@@ -269,45 +269,42 @@ Verdict judge_indices(const TensorView& actual, const TensorView& expected, cons
   verdict.bound = bound;
   verdict.format = actual.format;
   verdict.shape = actual.shape;
-  const auto settled = [&](Outcome outcome, std::string because) {
-    verdict.outcome = outcome;
-    verdict.because = std::move(because);
-    return verdict;
-  };
   if (!options.index_source) {
-    return settled(
+    return verdict.decide(
         Outcome::kNotComparable,
         formatted("standard {} needs the input that the indices point into, and there is none",
                   bound.standard));
   }
   if (std::string why = why_not_comparable(actual, expected); !why.empty()) {
-    return settled(Outcome::kNotComparable, std::move(why));
+    return verdict.decide(Outcome::kNotComparable, std::move(why));
   }
   for (const TensorView* side : {&actual, &expected}) {
     if (!side->format->is_float() && side->format->kind != Kind::kBool) continue;
-    return settled(Outcome::kNotComparable,
-                   formatted("the {} is {}, and indices are integers",
-                             side == &actual ? "output" : "golden result", side->format->name));
+    return verdict.decide(
+        Outcome::kNotComparable,
+        formatted("the {} is {}, and indices are integers",
+                  side == &actual ? "output" : "golden result", side->format->name));
   }
   const TensorView& source = *options.index_source;
   if (source.format->is_complex()) {
-    return settled(Outcome::kNotComparable,
-                   formatted("the indices point into {}, and values at them are compared as real "
-                             "numbers",
-                             source.format->name));
+    return verdict.decide(
+        Outcome::kNotComparable,
+        formatted("the indices point into {}, and values at them are compared as real "
+                  "numbers",
+                  source.format->name));
   }
   const IndexRule rule = index_rule(bound.standard).value_or(IndexRule{});
   const Rows rows = rule.flattened ? one_row(actual.shape, source.shape)
                                    : rows_of(actual.shape, source.shape, options.index_axis);
-  if (!rows.why_not.empty()) return settled(Outcome::kNotComparable, rows.why_not);
+  if (!rows.why_not.empty()) return verdict.decide(Outcome::kNotComparable, rows.why_not);
   if (actual.size() == 0) {
-    return settled(Outcome::kUntrusted, "there are no elements to compare");
+    return verdict.decide(Outcome::kUntrusted, kNoElements);
   }
   const std::vector<Flaw> golden_flaws = flaws_of(expected, rows);
   for (std::size_t i = 0; i < golden_flaws.size(); ++i) {
     if (golden_flaws[i] == Flaw::kNone) continue;
     const auto linear = static_cast<std::int64_t>(i);
-    return settled(
+    return verdict.decide(
         Outcome::kNotComparable,
         formatted("the golden result's index {} at {} {}",
                   short_number(expected.value_at(linear), 17),
@@ -364,14 +361,14 @@ Verdict judge_indices(const TensorView& actual, const TensorView& expected, cons
       parts.push_back(formatted("{} at a value that differs{} ({})", grouped(of_values.mismatches),
                                 rule.unsorted ? " from that of the same rank" : "", values.text()));
     }
-    return settled(Outcome::kFail,
-                   formatted("{} of {} indices are wrong: {}", grouped(verdict.mismatches),
-                             grouped(verdict.sites), joined(parts)));
+    return verdict.decide(Outcome::kFail,
+                          formatted("{} of {} indices are wrong: {}", grouped(verdict.mismatches),
+                                    grouped(verdict.sites), joined(parts)));
   }
   verdict.forgiven = of_values.mismatches;
   const double blind = blind_share(expected, source, rows, values);
   if (blind > bound.max_blind) {
-    return settled(
+    return verdict.decide(
         Outcome::kUntrusted,
         formatted("the check could not have failed: {:.3g} % of the indices could be any "
                   "other of their row, where all values are within the bound ({})",
@@ -383,7 +380,7 @@ Verdict judge_indices(const TensorView& actual, const TensorView& expected, cons
                   "all values are within the bound",
                   100 * blind));
   }
-  return settled(
+  return verdict.decide(
       Outcome::kPass,
       formatted("the values at all {} indices are right ({}{}); {} of the indices differ from "
                 "the golden ones",

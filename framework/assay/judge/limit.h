@@ -1,6 +1,7 @@
 // Limits on statistics over whole tensors, which standards set.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,6 +28,15 @@ struct Limit {
     return statistic == Statistic::kErrorSquares || statistic == Statistic::kErrorBias;
   }
 };
+
+inline bool any_needs_weights(std::span<const Limit> limits) {
+  return std::any_of(limits.begin(), limits.end(),
+                     [](const Limit& l) { return l.needs_weights(); });
+}
+inline bool any_needs_reference(std::span<const Limit> limits) {
+  return std::any_of(limits.begin(), limits.end(),
+                     [](const Limit& l) { return l.needs_reference(); });
+}
 
 // A limit and the value of the output's statistic. The value is infinite if the statistic has no
 // finite value.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <type_traits>
 
@@ -122,6 +123,19 @@ constexpr MetricLimit limited(Statistic statistic, LimitSense sense, unsigned pa
                               Read read = nullptr) {
   return {.statistic = statistic, .sense = sense, .parts = parts, .read = read};
 }
+// The share of the elements that `count` counts.
+constexpr MetricLimit share(Statistic statistic, LimitSense sense, unsigned parts,
+                            MetricCount (*count)(const Metrics&, double, double)) {
+  return {
+      .statistic = statistic, .sense = sense, .parameters = 1, .parts = parts, .counted = count};
+}
+constexpr MetricLimit quantile_of(Statistic statistic, Read read) {
+  return {.statistic = statistic,
+          .sense = kAtMost,
+          .parameters = 1,
+          .parts = simd::kPartNone,
+          .read = read};
+}
 constexpr MetricLimit ratio(Statistic statistic, unsigned parts, Read read) {
   return {.statistic = statistic,
           .sense = kAtMost,
@@ -241,35 +255,15 @@ constexpr Metric kMetrics[] = {
     // Statistics that are not fields of Metrics, because they have parameters or need a reference
     // implementation.
     no_field("share_relative", "share with relative error of at least {}",
-             {.statistic = kShareRelative,
-              .sense = kAtMost,
-              .parameters = 1,
-              .parts = kCounts,
-              .counted = count_relative}),
+             share(kShareRelative, kAtMost, kCounts, count_relative)),
     no_field("share_ulp", "share off by more than {} ulp",
-             {.statistic = kShareUlps,
-              .sense = kBelow,
-              .parameters = 1,
-              .parts = simd::kPartUlps,
-              .counted = count_ulps},
-             true),
+             share(kShareUlps, kBelow, simd::kPartUlps, count_ulps), true),
     no_field("share_abs", "share off by more than {}",
-             {.statistic = kShareAbs,
-              .sense = kAtMost,
-              .parameters = 1,
-              .parts = simd::kAllParts,
-              .counted = count_abs}),
+             share(kShareAbs, kAtMost, simd::kAllParts, count_abs)),
     no_field("quantile_abs_error", "quantile {} of the abs error",
-             {.statistic = kQuantileAbs,
-              .sense = kAtMost,
-              .parameters = 1,
-              .parts = simd::kPartNone,
-              .read = quantile<&Metrics::abs_errors>}),
+             quantile_of(kQuantileAbs, quantile<&Metrics::abs_errors>)),
     no_field("quantile_rel_error", "quantile {} of the rel error",
-             {.statistic = kQuantileRelative,
-              .sense = kAtMost,
-              .parameters = 1,
-              .parts = simd::kPartNone}),
+             quantile_of(kQuantileRelative, nullptr)),
     no_field("nmse", "sum of squared errors over that of the squared output",
              limited(kNmse, kAtMost)),
     no_field("max_abs_ulp", "max abs error in ulp of what is expected there",
@@ -309,6 +303,11 @@ constexpr Metric kMetrics[] = {
 
 using rows::kMetrics;
 
+template <typename Compare>
+bool met(double value, double limit) {
+  return Compare()(value, limit);
+}
+
 void merge_field(Tally& to, const Tally& more, Merge) {
   for (const auto count :
        {&Tally::nan, &Tally::positive_inf, &Tally::negative_inf, &Tally::zero, &Tally::subnormal}) {
@@ -325,22 +324,10 @@ void merge_field(T& to, const T& more, Merge how) {
 
 std::span<const LimitSenseRow> limit_senses() {
   static constexpr LimitSenseRow kRows[] = {
-      {.sense = LimitSense::kBelow,
-       .name = "below",
-       .sign = "<",
-       .met = [](double value, double limit) { return value < limit; }},
-      {.sense = LimitSense::kAtMost,
-       .name = "at_most",
-       .sign = "<=",
-       .met = [](double value, double limit) { return value <= limit; }},
-      {.sense = LimitSense::kAbove,
-       .name = "above",
-       .sign = ">",
-       .met = [](double value, double limit) { return value > limit; }},
-      {.sense = LimitSense::kAtLeast,
-       .name = "at_least",
-       .sign = ">=",
-       .met = [](double value, double limit) { return value >= limit; }}};
+      {LimitSense::kBelow, "below", "<", met<std::less<>>},
+      {LimitSense::kAtMost, "at_most", "<=", met<std::less_equal<>>},
+      {LimitSense::kAbove, "above", ">", met<std::greater<>>},
+      {LimitSense::kAtLeast, "at_least", ">=", met<std::greater_equal<>>}};
   return kRows;
 }
 
@@ -399,9 +386,10 @@ std::string Metric::cell(const Metrics& m) const {
 std::span<const Metric> metric_table() { return kMetrics; }
 
 const Metric* find_metric(std::string_view name) {
-  const auto* found = std::find_if(std::begin(kMetrics), std::end(kMetrics),
-                                   [&](const Metric& metric) { return metric.name == name; });
-  return found == std::end(kMetrics) ? nullptr : found;
+  for (const Metric& metric : kMetrics) {
+    if (metric.name == name) return &metric;
+  }
+  return nullptr;
 }
 
 const Metric& metric_named(std::string_view name) {
@@ -426,11 +414,10 @@ std::string_view statistic_name(Statistic statistic) {
 }
 
 std::optional<Statistic> find_statistic(std::string_view name) {
-  for (int i = 0; i < kStatisticCount; ++i) {
-    const auto statistic = static_cast<Statistic>(i);
-    if (statistic_name(statistic) == name) return statistic;
-  }
-  return std::nullopt;
+  const std::vector<std::string> names = statistic_names();
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<Statistic>(found - names.begin());
 }
 
 std::vector<std::string> statistic_names() {

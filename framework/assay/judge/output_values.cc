@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "assay/base/text.h"
-#include "assay/judge/exact.h"
 
 namespace assay {
 namespace {

@@ -1,9 +1,7 @@
 #include "assay/judge/pattern.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
-#include <utility>
 
 #include "assay/base/text.h"
 #include "assay/judge/failed_elements.h"

@@ -1,7 +1,6 @@
 #include "assay/judge/pieces.h"
 
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 #include <utility>
 
@@ -33,8 +32,7 @@ bool PiecewiseJudge::can_judge(const Bound& bound) {
   elements.limits.clear();
   if (bound.rule == Rule::kStatistics) elements.rule = Rule::kTolerance;
   return judges_single_elements(elements) && !bound.as_published && !bound.needs_reference() &&
-         std::none_of(bound.limits.begin(), bound.limits.end(),
-                      [](const Limit& l) { return l.needs_weights(); });
+         !any_needs_weights(bound.limits);
 }
 
 PiecewiseJudge::PiecewiseJudge(const Format& actual, Shape shape, const Bound& bound,
@@ -156,11 +154,7 @@ StatisticsResult PiecewiseJudge::statistics(const Pass& again) const {
 Verdict PiecewiseJudge::result(const Pass& again) const {
   const FloatEnvironment environment;
   Verdict verdict = sum_;
-  if (verdict.sites == 0) {
-    verdict.outcome = Outcome::kUntrusted;
-    verdict.because = "there are no elements to compare";
-    return verdict;
-  }
+  if (verdict.sites == 0) return verdict.decide(Outcome::kUntrusted, kNoElements);
   std::optional<StatisticsResult> limits;
   if (!bound_.limits.empty()) limits = statistics(again);
   settle(verdict, found_, limits, options_.metrics, [&] { return sizes_; });

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "assay/base/text.h"
-#include "assay/format/convert.h"
 #include "assay/judge/standards.h"
 
 namespace assay {
@@ -261,8 +260,7 @@ Verdict judge_published(const TensorView& actual, const TensorView& expected, co
     verdict.notes.push_back(
         formatted("{} itself says {}: {}", name, outcome_word(verdict.outcome), verdict.because));
   }
-  verdict.outcome = ruling.passed ? Outcome::kPass : Outcome::kFail;
-  verdict.because = std::move(ruling.because);
+  verdict.decide(ruling.passed ? Outcome::kPass : Outcome::kFail, std::move(ruling.because));
   verdict.where.clear();
   verdict.format = actual.format;
   verdict.shape = actual.shape;

@@ -1,6 +1,5 @@
 #include "assay/judge/regate.h"
 
-#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -251,15 +250,14 @@ void look_at_blindness(const SavedResult& saved, bool is_asked, Verdict& verdict
   }
   if (share.low > bound.max_blind) {
     const SavedCheck& check = *share.of_low;
-    verdict.outcome = Outcome::kUntrusted;
-    verdict.because = blind_words(check.blind, check.nonzero, false, bound.text());
+    verdict.decide(Outcome::kUntrusted,
+                   blind_words(check.blind, check.nonzero, false, bound.text()));
   } else if (share.high > bound.max_blind) {
     const std::string unknown =
         "saved metrics do not tell how many elements this bound is blind to; judge the tensors "
         "again to know";
     if (is_asked) {
-      verdict.outcome = Outcome::kNotComparable;
-      verdict.because = unknown;
+      verdict.decide(Outcome::kNotComparable, unknown);
     } else {
       verdict.notes.push_back(unknown);
     }
@@ -275,16 +273,16 @@ Verdict regate(const SavedResult& saved, const Bound& bound, bool blindness_is_a
   verdict.format = saved.format;
   verdict.sites = saved.sites;
   if (saved.sites == 0 || saved.metrics.empty() || saved.format == nullptr) {
-    verdict.outcome = Outcome::kNotComparable;
-    verdict.because =
-        formatted("no metrics were saved{}",
-                  saved.because.empty() ? "" : formatted(", for it was judged: {}", saved.because));
+    verdict.decide(
+        Outcome::kNotComparable,
+        formatted(
+            "no metrics were saved{}",
+            saved.because.empty() ? "" : formatted(", for it was judged: {}", saved.because)));
     return verdict;
   }
   for (const Metrics& m : saved.metrics) {
     Decision decision = decide(saved, m, bound);
-    verdict.outcome = decision.outcome;
-    verdict.because = std::move(decision.because);
+    verdict.decide(decision.outcome, std::move(decision.because));
     if (verdict.outcome != Outcome::kNotComparable) break;
   }
   if (verdict.outcome != Outcome::kPass) return verdict;

@@ -25,10 +25,7 @@ constexpr ToleranceRow kDefaultRows[] = {
 constexpr Standard kDefault = {
     .name = kDefaultStandard,
     .source = "assay's own: rtol = atol by dtype and never less than one ulp; NaN equals nothing",
-    .publication = {.repository = "assay",
-                    .commit = "",
-                    .path = "framework/assay/judge/standards.cc",
-                    .date = "2026-11-28"},
+    .publication = {"assay", "", "framework/assay/judge/standards.cc", "2026-11-28"},
     .round_expected = true,
     .rows = kDefaultRows};
 

@@ -63,7 +63,8 @@ struct Standard {
   bool nan_equal = false;
   // Integers and bool must be equal unless a row names them.
   std::span<const ToleranceRow> rows = {};
-  Rule rule = Rule::kTolerance;
+  Rule rule = Rule::kTolerance;  // of the rows that have no rule of their own
+  // A dtype that has only limits is judged by Rule::kStatistics.
   std::span<const LimitRow> limits = {};
   Growth growth = Growth::kNone;
   // No published standard sets the members below. A user's own standard may set them.

@@ -40,34 +40,25 @@ constexpr LimitRow kCannEcosystem[] = {
 };
 constexpr LimitRow kCannEcosystemHf32[] = {mere("float32", 0x1p-11), mare("float32", 0x1p-11)};
 
+// At most twice the errors above `error` at values below `domain`.
+constexpr LimitRow small(std::string_view dtype, double domain, double error) {
+  return {dtype, {.statistic = S::kSmallErrors, .limit = 2, .parameter = domain, .second = error}};
+}
 constexpr LimitRow kCannSmall[] = {
-    {.dtype = "float16",
-     .limit = {.statistic = S::kSmallErrors, .limit = 2, .parameter = 0x1p-11, .second = 0x1p-16}},
-    {.dtype = "bfloat16",
-     .limit = {.statistic = S::kSmallErrors, .limit = 2, .parameter = 0x1p-8, .second = 0x1p-16}},
-    {.dtype = "float32",
-     .limit = {.statistic = S::kSmallErrors, .limit = 2, .parameter = 0x1p-14, .second = 0x1p-30}},
-    {.dtype = "hfloat32",
-     .limit = {.statistic = S::kSmallErrors, .limit = 2, .parameter = 0x1p-12, .second = 0x1p-28}},
-    {.dtype = "float8_e4m3fn",
-     .limit = {.statistic = S::kSmallErrors, .limit = 2, .parameter = 0x1p-4, .second = 0x1p-6}},
-    {.dtype = "float8_e5m2",
-     .limit = {.statistic = S::kSmallErrors, .limit = 2, .parameter = 0x1p-3, .second = 0x1p-5}}};
-constexpr LimitRow kCannSmallHf32[] = {
-    {.dtype = "float32",
-     .limit = {.statistic = S::kSmallErrors, .limit = 2, .parameter = 0x1p-12, .second = 0x1p-28}}};
+    small("float16", 0x1p-11, 0x1p-16),     small("bfloat16", 0x1p-8, 0x1p-16),
+    small("float32", 0x1p-14, 0x1p-30),     small("hfloat32", 0x1p-12, 0x1p-28),
+    small("float8_e4m3fn", 0x1p-4, 0x1p-6), small("float8_e5m2", 0x1p-3, 0x1p-5)};
+constexpr LimitRow kCannSmallHf32[] = {small("float32", 0x1p-12, 0x1p-28)};
 
-constexpr LimitRow kCannL0[] = {{.dtype = "*", .limit = {.statistic = S::kMareRatio, .limit = 10}},
-                                {.dtype = "*", .limit = {.statistic = S::kMereRatio, .limit = 2}},
-                                {.dtype = "*", .limit = {.statistic = S::kRmseRatio, .limit = 2}}};
-constexpr LimitRow kCannL1[] = {
-    {.dtype = "*", .limit = {.statistic = S::kMareRatio, .limit = 5}},
-    {.dtype = "*", .limit = {.statistic = S::kMereRatio, .limit = 1.5}},
-    {.dtype = "*", .limit = {.statistic = S::kRmseRatio, .limit = 1.5}}};
-constexpr LimitRow kCannL2[] = {
-    {.dtype = "*", .limit = {.statistic = S::kMareRatio, .limit = 2}},
-    {.dtype = "*", .limit = {.statistic = S::kMereRatio, .limit = 1.2}},
-    {.dtype = "*", .limit = {.statistic = S::kRmseRatio, .limit = 1.2}}};
+// A level of the dual benchmark: the largest MARE, and the largest MERE and RMSE, over those of the
+// reference implementation.
+constexpr std::array<LimitRow, 3> dual_benchmark(double mare_ratio, double ratio) {
+  return {{{"*", {.statistic = S::kMareRatio, .limit = mare_ratio}},
+           {"*", {.statistic = S::kMereRatio, .limit = ratio}},
+           {"*", {.statistic = S::kRmseRatio, .limit = ratio}}}};
+}
+constexpr auto kCannL0 = dual_benchmark(10, 2), kCannL1 = dual_benchmark(5, 1.5),
+               kCannL2 = dual_benchmark(2, 1.2);
 
 constexpr ToleranceRow kAtb[] = {{.dtype = "float16", .rtol = 0x1p-8, .atol = 0, .floor = 1},
                                  {.dtype = "bfloat16", .rtol = 0x1p-7, .atol = 0, .floor = 1},
@@ -120,16 +111,13 @@ constexpr LimitRow kMsprobeUlp[] = {
     {.dtype = "float32",
      .limit = {.statistic = S::kShareUlps, .limit = 0.05, .parameter = 32, .group = 1}}};
 
-constexpr LimitRow kMluOps[] = {
-    {.dtype = "float16", .limit = {.statistic = S::kDiff1, .limit = 3e-3}},
-    {.dtype = "float16", .limit = {.statistic = S::kDiff2, .limit = 3e-3}},
-    {.dtype = "float32", .limit = {.statistic = S::kDiff1, .limit = 3e-3}},
-    {.dtype = "float32", .limit = {.statistic = S::kDiff2, .limit = 3e-3}}};
-constexpr LimitRow kMluConvolution[] = {
-    {.dtype = "float16", .limit = {.statistic = S::kDiff1, .limit = 3e-3}},
-    {.dtype = "float16", .limit = {.statistic = S::kDiff2, .limit = 3e-3}},
-    {.dtype = "float32", .limit = {.statistic = S::kDiff1, .limit = 1e-5}},
-    {.dtype = "float32", .limit = {.statistic = S::kDiff2, .limit = 1e-5}}};
+constexpr std::array<LimitRow, 4> mlu(double float16, double float32) {
+  return {{{"float16", {.statistic = S::kDiff1, .limit = float16}},
+           {"float16", {.statistic = S::kDiff2, .limit = float16}},
+           {"float32", {.statistic = S::kDiff1, .limit = float32}},
+           {"float32", {.statistic = S::kDiff2, .limit = float32}}}};
+}
+constexpr auto kMluOps = mlu(3e-3, 3e-3), kMluConvolution = mlu(3e-3, 1e-5);
 constexpr ToleranceRow kMluExact[] = {{.dtype = "*", .rtol = 0, .atol = 0}};
 
 // TTK's `mixed`: at most 1 percent of the elements may be mismatches. The largest error is at most
@@ -247,59 +235,61 @@ constexpr ToleranceRow kVerifyResult[] = {
     {.dtype = "*", .rtol = 1e-6, .atol = 1e-9, .share = 1e-4}};
 
 // Publications that several rows share.
-constexpr Publication kCannEcosystem2025Published = {
-    .repository = "cann/opbase",
-    .commit = "60496434718e",
-    .path = "docs/zh/ops_precision_standard/experimental_standard.md",
-    .date = "2026-04-09"};
-constexpr Publication kCannEcosystem202607Published = {
-    .repository = "cann/opbase",
-    .commit = "adbe441e9254",
-    .path = "docs/zh/ops_precision_standard/experimental_standard.md",
-    .date = "2026-07-15"};
+constexpr Publication ttk(std::string_view path, std::string_view commit = "202675b6ad04") {
+  return {"hicann/ops-test-kit", commit, path, "read 2026-11-22"};
+}
+constexpr std::string_view kOpbase = "cann/opbase",
+                           kExperimental =
+                               "docs/zh/ops_precision_standard/experimental_standard.md";
+constexpr Publication kCannEcosystem2025Published = {kOpbase, "60496434718e", kExperimental,
+                                                     "2026-04-09"};
+constexpr Publication kCannEcosystem202607Published = {kOpbase, "adbe441e9254", kExperimental,
+                                                       "2026-07-15"};
 constexpr Publication kCannSmallValuesPublished = {
-    .repository = "cann/opbase",
-    .commit = "3e6296654293",
-    .path = "docs/zh/ops_precision_standard/commercial_standard.md",
-    .date = "2026-04-10"};
+    "cann/opbase", "3e6296654293", "docs/zh/ops_precision_standard/commercial_standard.md",
+    "2026-04-10"};
 constexpr Publication kAtb2025Published = {
-    .repository = "cann/ascend-transformer-boost",
-    .commit = "8f5d4e8ce180",
-    .path = "tests/framework/python/CsvOpsTestTool/data_generation.py",
-    .date = "2026-05-18"};
+    "cann/ascend-transformer-boost", "8f5d4e8ce180",
+    "tests/framework/python/CsvOpsTestTool/data_generation.py", "2026-05-18"};
 constexpr Publication kAtb202605Published = {
-    .repository = "cann/ascend-transformer-boost",
-    .commit = "ddcc8b6225b8",
-    .path = "tests/framework/python/CsvOpsTestTool/atb_csv_ops_test.py",
-    .date = "2026-07-22"};
-constexpr Publication kMluOpsPublished = {.repository = "Cambricon/mlu-ops",
-                                          .commit = "9b361a765692",
-                                          .path = "docs/MLU-OPS-Accuracy-Acceptance-Standard.md",
-                                          .date = "2025-01-06"};
-constexpr Publication kTtkMixed202607Published = {
-    .repository = "hicann/ops-test-kit",
-    .commit = "367509326971",
-    .path = "ttk/core_modules/comparison/mix_tolerance.py",
-    .date = "read 2026-11-22"};
-constexpr Publication kTtkMixed202609Published = {.repository = "hicann/ops-test-kit",
-                                                  .commit = "6d5e65d7",
-                                                  .path = "docs/Precision_Comparison.md",
-                                                  .date = "read 2026-11-22"};
-constexpr Publication kTtkCrossCheckL0Published = {
-    .repository = "hicann/ops-test-kit",
-    .commit = "1d360ca62a59",
-    .path = "ttk/core_modules/comparison/cross_check.py",
-    .date = "read 2026-11-22"};
+    "cann/ascend-transformer-boost", "ddcc8b6225b8",
+    "tests/framework/python/CsvOpsTestTool/atb_csv_ops_test.py", "2026-07-22"};
+constexpr Publication kMluOpsPublished = {"Cambricon/mlu-ops", "9b361a765692",
+                                          "docs/MLU-OPS-Accuracy-Acceptance-Standard.md",
+                                          "2025-01-06"};
+constexpr Publication kTtkMixed202607Published =
+    ttk("ttk/core_modules/comparison/mix_tolerance.py", "367509326971");
+constexpr Publication kTtkMixed202609Published = {
+    "hicann/ops-test-kit", "6d5e65d7", "docs/Precision_Comparison.md", "read 2026-11-22"};
+constexpr Publication kTtkCrossCheckL0Published =
+    ttk("ttk/core_modules/comparison/cross_check.py", "1d360ca62a59");
+
+// A standard that limits only statistics.
+constexpr Standard limits_only(std::string_view name, std::string_view source,
+                               const Publication& publication, std::span<const LimitRow> limits,
+                               bool nan_equal = false) {
+  return {.name = name,
+          .source = source,
+          .publication = publication,
+          .nan_equal = nan_equal,
+          .limits = limits};
+}
+// A standard that limits elements and statistics, with NaN equal to NaN.
+constexpr Standard mixed_rule(std::string_view name, std::string_view source,
+                              const Publication& publication, std::span<const ToleranceRow> rows,
+                              std::span<const LimitRow> limits) {
+  Standard standard = limits_only(name, source, publication, limits, true);
+  standard.rows = rows;
+  return standard;
+}
 
 constexpr Standard kAscendStandards[] = {
     {.name = "triton_ascend",
      .source =
          "Triton-Ascend's debugging guide, compare_precision: rtol = atol by dtype, NaN equal "
          "(its code is relative to the output)",
-     .publication = {.repository = "triton-lang/triton-ascend",
-                     .commit = "271350ab6ceb",
-                     .path = "docs/zh/debug_guide/precision.md",
-                     .date = "2026-07-01"},
+     .publication = {"triton-lang/triton-ascend", "271350ab6ceb",
+                     "docs/zh/debug_guide/precision.md", "2026-07-01"},
      .round_expected = true,
      .nan_equal = true,
      .rows = kTritonAscend},
@@ -307,74 +297,44 @@ constexpr Standard kAscendStandards[] = {
      .source =
          "Triton-Ascend's unit tests, validate_cmp: rtol = atol by dtype, NaN equal (its code is "
          "relative to the output)",
-     .publication = {.repository = "triton-lang/triton-ascend",
-                     .commit = "a84b1eb52b62",
-                     .path = "third_party/ascend/unittest/pytest_ut/test_common.py",
-                     .date = "2026-04-27"},
+     .publication = {"triton-lang/triton-ascend", "a84b1eb52b62",
+                     "third_party/ascend/unittest/pytest_ut/test_common.py", "2026-04-27"},
      .round_expected = true,
      .nan_equal = true,
      .rows = kTritonAscendTests},
-    {.name = "cann_ecosystem@2025",
-     .source = "CANN ecosystem operator precision standard: MERE < T, MARE < 10 T",
-     .publication = kCannEcosystem2025Published,
-     .rule = Rule::kStatistics,
-     .limits = kCannEcosystem},
-    {.name = "cann_ecosystem_hf32@2025",
-     .source = "the same for float32 computed in HF32",
-     .publication = kCannEcosystem2025Published,
-     .rule = Rule::kStatistics,
-     .limits = kCannEcosystemHf32},
-    {.name = "cann_ecosystem@2026-07",
-     .source =
-         "CANN ecosystem operator precision standard, mixed tolerance: 1 % of the elements may "
-         "lie outside, and the largest error is limited, or 32 ulp",
-     .publication = kCannEcosystem202607Published,
-     .nan_equal = true,
-     .rows = kMixed,
-     .limits = kMixedLimits},
-    {.name = "cann_ecosystem_hf32@2026-07",
-     .source = "the same for float32 computed in HF32",
-     .publication = kCannEcosystem202607Published,
-     .nan_equal = true,
-     .rows = kMixedHf32,
-     .limits = kMixedLimitsHf32},
-    {.name = "cann_ecosystem@2026-09",
-     .source =
-         "CANN ecosystem operator precision standard, tighter mixed tolerance; only a part was "
-         "read, so the name without a version still means @2026-07",
-     .publication = {.repository = "cann/opbase",
-                     .commit = "a5e8e716743b",
-                     .path = "docs/zh/ops_precision_standard/mixed_tolerance_standard.md",
-                     .date = "2026-09-24"},
-     .nan_equal = true,
-     .rows = kTightMixed,
-     .limits = kTightMixedLimits},
-    {.name = "cann_small_values",
-     .source = "CANN operator precision standard, withdrawn 2026-04-22, small values: at most "
-               "twice as many errors as the reference implementation has",
-     .publication = kCannSmallValuesPublished,
-     .rule = Rule::kStatistics,
-     .limits = kCannSmall},
-    {.name = "cann_small_values_hf32",
-     .source = "the same for float32 computed in HF32",
-     .publication = kCannSmallValuesPublished,
-     .rule = Rule::kStatistics,
-     .limits = kCannSmallHf32},
-    {.name = "cann_l0",
-     .source = "CANN operator precision standard, withdrawn 2026-04-22, dual benchmark, level 0",
-     .publication = kCannSmallValuesPublished,
-     .rule = Rule::kStatistics,
-     .limits = kCannL0},
-    {.name = "cann_l1",
-     .source = "CANN operator precision standard, withdrawn 2026-04-22, dual benchmark, level 1",
-     .publication = kCannSmallValuesPublished,
-     .rule = Rule::kStatistics,
-     .limits = kCannL1},
-    {.name = "cann_l2",
-     .source = "CANN operator precision standard, withdrawn 2026-04-22, dual benchmark, level 2",
-     .publication = kCannSmallValuesPublished,
-     .rule = Rule::kStatistics,
-     .limits = kCannL2},
+    limits_only("cann_ecosystem@2025",
+                "CANN ecosystem operator precision standard: MERE < T, MARE < 10 T",
+                kCannEcosystem2025Published, kCannEcosystem),
+    limits_only("cann_ecosystem_hf32@2025", "the same for float32 computed in HF32",
+                kCannEcosystem2025Published, kCannEcosystemHf32),
+    mixed_rule("cann_ecosystem@2026-07",
+               "CANN ecosystem operator precision standard, mixed tolerance: 1 % of the elements "
+               "may lie outside, and the largest error is limited, or 32 ulp",
+               kCannEcosystem202607Published, kMixed, kMixedLimits),
+    mixed_rule("cann_ecosystem_hf32@2026-07", "the same for float32 computed in HF32",
+               kCannEcosystem202607Published, kMixedHf32, kMixedLimitsHf32),
+    mixed_rule(
+        "cann_ecosystem@2026-09",
+        "CANN ecosystem operator precision standard, tighter mixed tolerance; only a part was "
+        "read, so the name without a version still means @2026-07",
+        Publication{"cann/opbase", "a5e8e716743b",
+                    "docs/zh/ops_precision_standard/mixed_tolerance_standard.md", "2026-09-24"},
+        kTightMixed, kTightMixedLimits),
+    limits_only("cann_small_values",
+                "CANN operator precision standard, withdrawn 2026-04-22, small values: at most "
+                "twice as many errors as the reference implementation has",
+                kCannSmallValuesPublished, kCannSmall),
+    limits_only("cann_small_values_hf32", "the same for float32 computed in HF32",
+                kCannSmallValuesPublished, kCannSmallHf32),
+    limits_only("cann_l0",
+                "CANN operator precision standard, withdrawn 2026-04-22, dual benchmark, level 0",
+                kCannSmallValuesPublished, kCannL0),
+    limits_only("cann_l1",
+                "CANN operator precision standard, withdrawn 2026-04-22, dual benchmark, level 1",
+                kCannSmallValuesPublished, kCannL1),
+    limits_only("cann_l2",
+                "CANN operator precision standard, withdrawn 2026-04-22, dual benchmark, level 2",
+                kCannSmallValuesPublished, kCannL2),
     {.name = "atb@2025",
      .source = "Ascend Transformer Boost tests: |d| <= rtol max(1, |e|), and error balance",
      .publication = kAtb2025Published,
@@ -401,179 +361,104 @@ constexpr Standard kAscendStandards[] = {
      .rows = kAtbHigh,
      .rule = Rule::kLargest},
     {.name = "catlass",
-     .source =
-         "CATLASS examples, CompareData and, for bfloat16, CompareDataBfloat16: |d| <= rtol max(1, "
-         "|e|) (there NaN passes)",
-     .publication = {.repository = "cann/catlass",
-                     .commit = "0dfcf9df304f",
-                     .path = "examples/common/golden/compare_data.hpp",
-                     .date = "2026-08-07"},
+     .source = "CATLASS examples, CompareData and, for bfloat16, CompareDataBfloat16: |d| <= rtol "
+               "max(1, |e|) (there NaN passes)",
+     .publication = {"cann/catlass", "0dfcf9df304f", "examples/common/golden/compare_data.hpp",
+                     "2026-08-07"},
      .rows = kCatlass,
      .rule = Rule::kLargest,
      .growth = Growth::kTwiceFrom2048},
-    {.name = "msprobe",
-     .source =
-         "MindStudio msprobe API precision: cosine, then max abs or relative shares (there over "
-         "|expected| and the dtype's epsilon)",
-     .publication = {.repository = "Ascend/msprobe",
-                     .commit = "8ff00da37660",
-                     .path = "python/msprobe/pytorch/api_accuracy_checker/compare/compare.py",
-                     .date = "2026-08-08"},
-     .rule = Rule::kStatistics,
-     .limits = kMsprobe},
-    {.name = "msprobe_compare",
-     .source =
-         "MindStudio msprobe compare: (cosine >= 0.99 or max abs <= 1e-3), cosine >= 0.9, max abs "
-         "<= 1 (there an output of zeros passes if the largest error is at most 1, and so does an "
-         "output without finite values)",
-     .publication = {.repository = "Ascend/msprobe",
-                     .commit = "8ff00da37660",
-                     .path = "python/msprobe/core/compare/multiprocessing_compute.py",
-                     .date = "2026-08-08"},
-     .nan_equal = true,
-     .rule = Rule::kStatistics,
-     .limits = kMsprobeCompare},
-    {.name = "msprobe_ulp",
-     .source = "MindStudio msprobe API precision: ulp shares (there also the ratio to a GPU's)",
-     .publication = {.repository = "Ascend/msprobe",
-                     .commit = "8ff00da37660",
-                     .path = "python/msprobe/pytorch/api_accuracy_checker/compare/"
-                             "precision_standard/ulp_compare.py",
-                     .date = "2026-08-08"},
-     .rule = Rule::kStatistics,
-     .limits = kMsprobeUlp},
-    {.name = "mlu_ops",
-     .source = "Cambricon MLU-OPS acceptance: diff1 and diff2",
-     .publication = kMluOpsPublished,
-     .rule = Rule::kStatistics,
-     .limits = kMluOps},
-    {.name = "mlu_ops_convolution",
-     .source = "the same for convolutions",
-     .publication = kMluOpsPublished,
-     .rule = Rule::kStatistics,
-     .limits = kMluConvolution},
+    limits_only(
+        "msprobe",
+        "MindStudio msprobe API precision: cosine, then max abs or relative shares (there over "
+        "|expected| and the dtype's epsilon)",
+        Publication{"Ascend/msprobe", "8ff00da37660",
+                    "python/msprobe/pytorch/api_accuracy_checker/compare/compare.py", "2026-08-08"},
+        kMsprobe),
+    limits_only("msprobe_compare",
+                "MindStudio msprobe compare: (cosine >= 0.99 or max abs <= 1e-3), cosine >= 0.9, "
+                "max abs <= 1 (there an output of zeros passes if the largest error is at most 1, "
+                "and so does an output without finite values)",
+                Publication{"Ascend/msprobe", "8ff00da37660",
+                            "python/msprobe/core/compare/multiprocessing_compute.py", "2026-08-08"},
+                kMsprobeCompare, true),
+    limits_only("msprobe_ulp",
+                "MindStudio msprobe API precision: ulp shares (there also the ratio to a GPU's)",
+                Publication{"Ascend/msprobe", "8ff00da37660",
+                            "python/msprobe/pytorch/api_accuracy_checker/compare/"
+                            "precision_standard/ulp_compare.py",
+                            "2026-08-08"},
+                kMsprobeUlp),
+    limits_only("mlu_ops", "Cambricon MLU-OPS acceptance: diff1 and diff2", kMluOpsPublished,
+                kMluOps),
+    limits_only("mlu_ops_convolution", "the same for convolutions", kMluOpsPublished,
+                kMluConvolution),
     {.name = "mlu_ops_exact",
      .source = "the same for arithmetic and moves: equality",
      .publication = kMluOpsPublished,
      .round_expected = true,
      .rows = kMluExact},
-    {.name = "ttk_mixed@2026-07",
-     .source =
-         "TTK --compare mixed: 1 % of the elements may lie outside, but not with a NaN or infinity "
-         "on one side; the largest error has a limit; computed in float64 (there in float32)",
-     .publication = kTtkMixed202607Published,
-     .nan_equal = true,
-     .rows = kTtkMixed,
-     .limits = kTtkMostLimits},
-    {.name = "ttk_mixed_hf32@2026-07",
-     .source = "the same for float32 computed in HF32",
-     .publication = kTtkMixed202607Published,
-     .nan_equal = true,
-     .rows = kMixedHf32,
-     .limits = kTtkMostHf32},
-    {.name = "ttk_mixed@2026-09",
-     .source =
-         "TTK --compare mixed: the same, and a largest error of at most 32 ulp of the expected "
-         "value is enough, too (as its page says; its code was not read)",
-     .publication = kTtkMixed202609Published,
-     .nan_equal = true,
-     .rows = kTtkMixed,
-     .limits = kTtkLimits},
-    {.name = "ttk_mixed_hf32@2026-09",
-     .source = "the same for float32 computed in HF32",
-     .publication = kTtkMixed202609Published,
-     .nan_equal = true,
-     .rows = kMixedHf32,
-     .limits = kMixedLimitsHf32},
-    {.name = "ttk_stat_rel_err",
-     .source = "TTK --compare stat_rel_err: MERE < T, MARE < 10 T",
-     .publication = {.repository = "hicann/ops-test-kit",
-                     .commit = "202675b6ad04",
-                     .path = "ttk/core_modules/comparison/stat_rel_err.py",
-                     .date = "read 2026-11-22"},
-     .nan_equal = true,
-     .rule = Rule::kStatistics,
-     .limits = kTtkStatRelErr},
+    mixed_rule(
+        "ttk_mixed@2026-07",
+        "TTK --compare mixed: 1 % of the elements may lie outside, but not with a NaN or infinity "
+        "on one side; the largest error has a limit; computed in float64 (there in float32)",
+        kTtkMixed202607Published, kTtkMixed, kTtkMostLimits),
+    mixed_rule("ttk_mixed_hf32@2026-07", "the same for float32 computed in HF32",
+               kTtkMixed202607Published, kMixedHf32, kTtkMostHf32),
+    mixed_rule("ttk_mixed@2026-09",
+               "TTK --compare mixed: the same, and a largest error of at most 32 ulp of the "
+               "expected value is enough, too (as its page says; its code was not read)",
+               kTtkMixed202609Published, kTtkMixed, kTtkLimits),
+    mixed_rule("ttk_mixed_hf32@2026-09", "the same for float32 computed in HF32",
+               kTtkMixed202609Published, kMixedHf32, kMixedLimitsHf32),
+    limits_only("ttk_stat_rel_err", "TTK --compare stat_rel_err: MERE < T, MARE < 10 T",
+                ttk("ttk/core_modules/comparison/stat_rel_err.py"), kTtkStatRelErr, true),
     {.name = "ttk_close",
-     .source = "TTK --compare close: a share of the elements may miss, "
-               "but not with a NaN or infinity on one side (there it may)",
-     .publication = {.repository = "hicann/ops-test-kit",
-                     .commit = "202675b6ad04",
-                     .path = "ttk/core_modules/comparison/is_close.py",
-                     .date = "read 2026-11-22"},
+     .source = "TTK --compare close: a share of the elements may miss, but not with a NaN or "
+               "infinity on one side (there it may)",
+     .publication = ttk("ttk/core_modules/comparison/is_close.py"),
      .nan_equal = true,
      .rows = kTtkClose},
-    {.name = "ttk_cosine",
-     .source = "TTK --compare cosine: 1 - cosine <= 0.01 of "
-               "the finite elements (there NaN and infinity on both sides fail)",
-     .publication = {.repository = "hicann/ops-test-kit",
-                     .commit = "202675b6ad04",
-                     .path = "ttk/core_modules/comparison/cosine_similarity.py",
-                     .date = "read 2026-11-22"},
-     .nan_equal = true,
-     .rule = Rule::kStatistics,
-     .limits = kTtkCosine},
+    limits_only("ttk_cosine",
+                "TTK --compare cosine: 1 - cosine <= 0.01 of "
+                "the finite elements (there NaN and infinity on both sides fail)",
+                ttk("ttk/core_modules/comparison/cosine_similarity.py"), kTtkCosine, true),
     {.name = "ttk_binary",
-     .source = "TTK --compare binary: the same bytes, or NaN on "
-               "both sides",
-     .publication = {.repository = "hicann/ops-test-kit",
-                     .commit = "202675b6ad04",
-                     .path = "ttk/core_modules/comparison/binary_equal.py",
-                     .date = "read 2026-11-22"},
+     .source = "TTK --compare binary: the same bytes, or NaN on both sides",
+     .publication = ttk("ttk/core_modules/comparison/binary_equal.py"),
      .round_expected = true,
      .nan_equal = true,
      .rows = kTtkBinary,
      .rule = Rule::kBits},
     {.name = "ttk_requant",
-     .source =
-         "TTK --compare requant: 0.1 % of the elements may be "
-         "more than one code apart, but not with a NaN or infinity on one side (there it may, and "
-         "codes are subtracted as int8, which wraps, so that distant codes of two signs pass)",
-     .publication = {.repository = "hicann/ops-test-kit",
-                     .commit = "202675b6ad04",
-                     .path = "ttk/core_modules/comparison/re_quantize.py",
-                     .date = "read 2026-11-22"},
+     .source = "TTK --compare requant: 0.1 % of the elements may be more than one code apart, but "
+               "not with a NaN or infinity on one side (there it may, and codes are subtracted as "
+               "int8, which wraps, so that distant codes of two signs pass)",
+     .publication = ttk("ttk/core_modules/comparison/re_quantize.py"),
      .round_expected = true,
      .nan_equal = true,
      .rows = kTtkRequant},
     {.name = "ttk_quant",
      .source = "TTK --compare quant: int8 and int4 at most 1 apart",
-     .publication = {.repository = "hicann/ops-test-kit",
-                     .commit = "202675b6ad04",
-                     .path = "ttk/core_modules/comparison/quant.py",
-                     .date = "read 2026-11-22"},
+     .publication = ttk("ttk/core_modules/comparison/quant.py"),
      .rows = kTtkQuant},
-    {.name = "ttk_cross_check_l0",
-     .source =
-         "TTK --compare cross_check, level L0: ratios to a "
-         "third party's errors; they are over the elements from the small value on, with a "
-         "denominator of at least that value; below it errors are counted; computed in float64",
-     .publication = kTtkCrossCheckL0Published,
-     .nan_equal = true,
-     .rule = Rule::kStatistics,
-     .limits = kTtkCross0},
-    {.name = "ttk_cross_check_l1",
-     .source = "the same, level L1, TTK's default",
-     .publication = kTtkCrossCheckL0Published,
-     .nan_equal = true,
-     .rule = Rule::kStatistics,
-     .limits = kTtkCross1},
-    {.name = "ttk_cross_check_l2",
-     .source = "the same, level L2",
-     .publication = kTtkCrossCheckL0Published,
-     .nan_equal = true,
-     .rule = Rule::kStatistics,
-     .limits = kTtkCross2},
+    limits_only("ttk_cross_check_l0",
+                "TTK --compare cross_check, level L0: ratios to a third party's errors; they are "
+                "over the elements from the small value on, with a denominator of at least that "
+                "value; below it errors are counted; computed in float64",
+                kTtkCrossCheckL0Published, kTtkCross0, true),
+    limits_only("ttk_cross_check_l1", "the same, level L1, TTK's default",
+                kTtkCrossCheckL0Published, kTtkCross1, true),
+    limits_only("ttk_cross_check_l2", "the same, level L2", kTtkCrossCheckL0Published, kTtkCross2,
+                true),
     {.name = "verify_result",
      .source = "verify_result.py of CANN's sample projects (float32; others have other numbers): "
-               "numpy.isclose(rtol 1e-6, atol 1e-9), "
-               "NaN equal, and a share of 1e-4 may miss, but not with a NaN or infinity on one "
-               "side; computed in float64",
-     .publication = {.repository = "cann/asc-devkit",
-                     .commit = "82b89a15f263",
-                     .path = "examples/01_simd_cpp_api/00_introduction/02_matrix/matmul_basic_api/"
-                             "scripts/verify_result.py",
-                     .date = "2026-07-30"},
+               "numpy.isclose(rtol 1e-6, atol 1e-9), NaN equal, and a share of 1e-4 may miss, but "
+               "not with a NaN or infinity on one side; computed in float64",
+     .publication = {"cann/asc-devkit", "82b89a15f263",
+                     "examples/01_simd_cpp_api/00_introduction/02_matrix/matmul_basic_api/"
+                     "scripts/verify_result.py",
+                     "2026-07-30"},
      .nan_equal = true,
      .rows = kVerifyResult},
 };

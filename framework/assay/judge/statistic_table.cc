@@ -339,10 +339,9 @@ StatisticsResult judge_pieces(const SubjectPieces& pieces, std::span<const Limit
   }
   result.worst_ratio = worst_ratio(result.readings);
   result.nonzero = statistics.nonzero();
-  const bool weighs =
-      std::any_of(limits.begin(), limits.end(), [](const Limit& l) { return l.needs_weights(); });
   // If limits need weights, each element also has its own bound, which decides what is blind.
-  if (options.blindness && !weighs) result.blind_share = blind_share_of(pieces, limits);
+  if (options.blindness && !any_needs_weights(limits))
+    result.blind_share = blind_share_of(pieces, limits);
   return result;
 }
 
@@ -395,8 +394,7 @@ StatisticsResult judge_statistics(const TensorView& actual, const TensorView& ex
     result.why_not = std::move(why_not);
     return result;
   };
-  const bool compares =
-      std::any_of(limits.begin(), limits.end(), [](const Limit& l) { return l.needs_reference(); });
+  const bool compares = any_needs_reference(limits);
   if (compares && reference_implementation == nullptr) {
     return refused(
         "the standard compares with a reference implementation's output, and none is given");
@@ -429,9 +427,7 @@ StatisticsResult judge_statistics(const TensorView& actual, const TensorView& ex
                     number_text(reference_implementation->value_at(other->broken)), other->broken));
     }
   }
-  const bool weighs =
-      std::any_of(limits.begin(), limits.end(), [](const Limit& l) { return l.needs_weights(); });
-  if (weighs &&
+  if (any_needs_weights(limits) &&
       (options.error_weights == nullptr || options.error_weights->shape != expected.shape)) {
     return refused(
         "the standard needs the expected error of each element, computed from the case's operands, "

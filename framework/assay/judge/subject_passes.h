@@ -12,7 +12,6 @@
 
 #include "assay/base/constants.h"
 #include "assay/base/quad.h"
-#include "assay/format/convert.h"
 #include "assay/format/nearest.h"
 #include "assay/judge/exact.h"
 #include "assay/judge/parts.h"

@@ -1,7 +1,5 @@
 #include "assay/judge/verdict.h"
 
-#include <algorithm>
-#include <cmath>
 #include <stdexcept>
 
 #include "assay/base/float_environment.h"
@@ -14,6 +12,12 @@
 #include "assay/judge/rule_table.h"
 
 namespace assay {
+
+Verdict& Verdict::decide(Outcome is, std::string reason) {
+  outcome = is;
+  because = std::move(reason);
+  return *this;
+}
 
 double Verdict::blind_share() const {
   return blind && nonzero > 0 ? static_cast<double>(*blind) / static_cast<double>(nonzero) : 0;
@@ -33,8 +37,7 @@ bool same_memory(const TensorView& a, const TensorView& b) {
 
 // Marks a verdict as untrusted, whatever else was found: a tensor was compared with itself.
 void cannot_fail(Verdict& verdict, std::string because) {
-  verdict.outcome = Outcome::kUntrusted;
-  verdict.because = std::move(because) + ": the check could not have failed";
+  verdict.decide(Outcome::kUntrusted, std::move(because) + ": the check could not have failed");
   verdict.where.clear();
 }
 void same_memory_cannot_fail(Verdict& verdict) {
@@ -45,24 +48,12 @@ void same_memory_cannot_fail(Verdict& verdict) {
 }  // namespace
 
 std::string_view outcome_word(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kPass:
-      return "pass";
-    case Outcome::kFail:
-      return "fail";
-    case Outcome::kUntrusted:
-      return "untrusted";
-    case Outcome::kNotComparable:
-      return "not_comparable";
-  }
-  return "";
+  constexpr std::string_view kWords[] = {"pass", "fail", "untrusted", "not_comparable"};
+  return kWords[static_cast<std::size_t>(outcome)];
 }
 
 Verdict not_comparable(std::string because) {
-  Verdict verdict;
-  verdict.outcome = Outcome::kNotComparable;
-  verdict.because = std::move(because);
-  return verdict;
+  return Verdict().decide(Outcome::kNotComparable, std::move(because));
 }
 
 std::string why_not_comparable(const TensorView& actual, const TensorView& expected) {
@@ -125,11 +116,7 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
   verdict.format = actual.format;
   verdict.shape = actual.shape;
   verdict.sites = actual.size();
-  if (verdict.sites == 0) {
-    verdict.outcome = Outcome::kUntrusted;
-    verdict.because = "there are no elements to compare";
-    return verdict;
-  }
+  if (verdict.sites == 0) return verdict.decide(Outcome::kUntrusted, kNoElements);
   ElementFindings found;
   const MetricsRequest wanted =
       options.metrics

@@ -3,10 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 #include "assay/judge/bound.h"
@@ -84,6 +83,9 @@ struct Verdict {
   const Format* format = nullptr;  // of the actual output
   Shape shape;
 
+  // Sets the outcome and its reason. Returns this verdict.
+  Verdict& decide(Outcome is, std::string reason);
+
   // Returns the share of blind elements among those that are not 0, or 0 if it is unknown.
   double blind_share() const;
 };
@@ -115,6 +117,9 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
 // Returns why shapes or dtypes leave nothing to compare, or an empty string if they can be
 // compared.
 std::string why_not_comparable(const TensorView& actual, const TensorView& expected);
+
+// The reason of a verdict on an output without elements.
+inline constexpr char kNoElements[] = "there are no elements to compare";
 
 // Returns a verdict that says why there was nothing to compare.
 Verdict not_comparable(std::string because);

@@ -1,7 +1,5 @@
 #include "assay/machine/k_parts.h"
 
-#include "assay/format/convert.h"
-
 namespace assay {
 namespace {
 

@@ -4,7 +4,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "assay/base/call_text.h"
@@ -163,6 +166,19 @@ constexpr DotModel kFmaDots[] = {cpu("float32", false), cpu("float16", false),
 constexpr DotModel kMulAddDots[] = {cpu("float32", true), cpu("float16", true),
                                     cpu("bfloat16", true)};
 
+constexpr std::string_view kRecorded =
+    "dot products recorded by others agree (docs/evidence/tensor_cores.md)";
+
+// A matrix unit that we did not measure: recordings and descriptions of others say how it sums.
+constexpr Machine unmeasured(std::string_view name, std::string_view summary,
+                             std::span<const DotModel> dots, std::string_view source) {
+  return {.name = name,
+          .summary = summary,
+          .dots = dots,
+          .source = source,
+          .bias_first = {false, kAssumed}};
+}
+
 constexpr Machine kMachines[] = {
     {.name = kReferenceMachine,
      .summary = "the operator's own reference, rounded once to the output's dtype",
@@ -177,42 +193,19 @@ constexpr Machine kMachines[] = {
      .dots = kHopperDots,
      .source = "own recordings on an H200, replayed bit for bit (docs/evidence/hopper.md)",
      .bias_first = {false, kMeasured}},
-    {.name = "ampere",
-     .summary = "NVIDIA A100, A2 tensor cores: aligned, truncated sums",
-     .dots = kAmpereDots,
-     .source = "dot products recorded by others agree (docs/evidence/tensor_cores.md)",
-     .bias_first = {false, kAssumed}},
-    {.name = "ada",
-     .summary = "NVIDIA Ada, L40S tensor cores: aligned, truncated sums",
-     .dots = kAdaDots,
-     .source = "dot products recorded by others agree (docs/evidence/tensor_cores.md)",
-     .bias_first = {false, kAssumed}},
-    {.name = "volta",
-     .summary = "NVIDIA V100 tensor cores: aligned, truncated sums",
-     .dots = kVoltaDots,
-     .source = "dot products recorded by others agree (docs/evidence/tensor_cores.md)",
-     .bias_first = {false, kAssumed}},
-    {.name = "blackwell",
-     .summary = "NVIDIA B200 tensor cores: aligned, truncated sums",
-     .dots = kBlackwellDots,
-     .source = "dot products recorded by others agree (docs/evidence/tensor_cores.md); 8 bits as "
-               "published (MMA-Sim, arXiv 2511.10909)",
-     .bias_first = {false, kAssumed}},
-    {.name = "cdna1",
-     .summary = "AMD MI100 matrix cores: trees of float32 sums",
-     .dots = kCdna1Dots,
-     .source = kMmaSim,
-     .bias_first = {false, kAssumed}},
-    {.name = "cdna2",
-     .summary = "AMD MI200 series matrix cores: trees of float32 sums without subnormals",
-     .dots = kCdna2Dots,
-     .source = kMmaSim,
-     .bias_first = {false, kAssumed}},
-    {.name = "cdna3",
-     .summary = "AMD MI300 series matrix cores: aligned products, then the accumulator",
-     .dots = kCdna3Dots,
-     .source = kMmaSim,
-     .bias_first = {false, kAssumed}},
+    unmeasured("ampere", "NVIDIA A100, A2 tensor cores: aligned, truncated sums", kAmpereDots,
+               kRecorded),
+    unmeasured("ada", "NVIDIA Ada, L40S tensor cores: aligned, truncated sums", kAdaDots,
+               kRecorded),
+    unmeasured("volta", "NVIDIA V100 tensor cores: aligned, truncated sums", kVoltaDots, kRecorded),
+    unmeasured("blackwell", "NVIDIA B200 tensor cores: aligned, truncated sums", kBlackwellDots,
+               "dot products recorded by others agree (docs/evidence/tensor_cores.md); 8 bits as "
+               "published (MMA-Sim, arXiv 2511.10909)"),
+    unmeasured("cdna1", "AMD MI100 matrix cores: trees of float32 sums", kCdna1Dots, kMmaSim),
+    unmeasured("cdna2", "AMD MI200 series matrix cores: trees of float32 sums without subnormals",
+               kCdna2Dots, kMmaSim),
+    unmeasured("cdna3", "AMD MI300 series matrix cores: aligned products, then the accumulator",
+               kCdna3Dots, kMmaSim),
     {.name = "cpu_fma",
      .summary = "a processor's fused multiply-adds in float32, in ascending k",
      .dots = kFmaDots,
@@ -227,89 +220,68 @@ constexpr Machine kMachines[] = {
 // choice, so its provenance becomes "assumed", whatever the provenance in the row was.
 struct UnitParameter {
   std::string_view name;
-  void (*apply)(DotModel& model, const SpecText& text, const SpecText::Setting& value);
-  bool of_integers = false;  // true for integer accumulators, false for floats
+  std::variant<Known<int> DotModel::*, Known<bool> DotModel::*, Known<Rounding> DotModel::*,
+               Known<ChunkOrder> DotModel::*, Known<IntegerOverflow> DotModel::*,
+               Known<std::string_view> DotModel::*>
+      field;
+  int low = 0, high = 0;  // of a number
+
+  // True for integer accumulators, false for floats.
+  bool is_of_integers() const {
+    return std::holds_alternative<Known<IntegerOverflow> DotModel::*>(field);
+  }
 };
-
-constexpr ChunkOrder kOrders[] = {ChunkOrder::kFused, ChunkOrder::kSequential,
-                                  ChunkOrder::kPairwise};
-
-Rounding rounding_of(const SpecText& text, const SpecText::Setting& value) {
-  return text.row(value, deterministic_rounding_rows()).rounding;
-}
-
-ChunkOrder order_of(const SpecText& text, const SpecText::Setting& value) {
-  std::vector<std::string> words;
-  for (const ChunkOrder o : kOrders) words.emplace_back(order_word(o));
-  return kOrders[text.choice(value, words)];
-}
-
-constexpr IntegerOverflow kOverflows[] = {IntegerOverflow::kSaturate, IntegerOverflow::kWrap};
-IntegerOverflow overflow_of(const SpecText& text, const SpecText::Setting& value) {
-  std::vector<std::string> words;
-  for (const IntegerOverflow o : kOverflows) words.emplace_back(overflow_word(o));
-  return kOverflows[text.choice(value, words)];
-}
+constexpr UnitParameter kUnitParameters[] = {
+    {"chunk", &DotModel::chunk, 1, 1 << 20},
+    {"order", &DotModel::order},
+    {"rounding", &DotModel::rounding},
+    {"kept_bits", &DotModel::kept_bits, 0, 40},
+    {"alignment", &DotModel::alignment},
+    {"emax_floor", &DotModel::emax_floor, -300, 300},
+    {"mantissa_bits", &DotModel::mantissa_bits, 1, 23},
+    {"round_products", &DotModel::round_products},
+    {"flush_inputs", &DotModel::flush_inputs},
+    {"flush_sums", &DotModel::flush_sums},
+    {"promotion_interval", &DotModel::promotion_interval, 0, 1 << 30},
+    {"accumulator", &DotModel::accumulator},
+    {"sum_bits", &DotModel::sum_bits, 0, 60},
+    {"interleave", &DotModel::interleave, 1, 64},
+    {"reach", &DotModel::reach, 0, 300},
+    {"overflow", &DotModel::overflow},
+};
 
 // The formats that an accumulator may have. Float32 holds all their values.
 constexpr std::string_view kAccumulators[] = {"float32", "float16", "bfloat16"};
+// The words of enums, in the order of their values.
+constexpr std::string_view kProvenances[] = {"documented", "measured", "inferred", "assumed"},
+                           kOrders[] = {"fused", "sequential", "pairwise"},
+                           kOverflows[] = {"saturate", "wrap"};
 
-constexpr UnitParameter kUnitParameters[] = {
-    {.name = "chunk",
-     .apply = [](DotModel& m, const SpecText& t,
-                 const SpecText::Setting& v) { m.chunk = assumed(t.whole(v, 1, 1 << 20)); }},
-    {.name = "order",
-     .apply = [](DotModel& m, const SpecText& t,
-                 const SpecText::Setting& v) { m.order = assumed(order_of(t, v)); }},
-    {.name = "rounding",
-     .apply = [](DotModel& m, const SpecText& t,
-                 const SpecText::Setting& v) { m.rounding = assumed(rounding_of(t, v)); }},
-    {.name = "kept_bits",
-     .apply = [](DotModel& m, const SpecText& t,
-                 const SpecText::Setting& v) { m.kept_bits = assumed(t.whole(v, 0, 40)); }},
-    {.name = "alignment",
-     .apply = [](DotModel& m, const SpecText& t,
-                 const SpecText::Setting& v) { m.alignment = assumed(rounding_of(t, v)); }},
-    {.name = "emax_floor",
-     .apply = [](DotModel& m, const SpecText& t,
-                 const SpecText::Setting& v) { m.emax_floor = assumed(t.whole(v, -300, 300)); }},
-    {.name = "mantissa_bits",
-     .apply = [](DotModel& m, const SpecText& t,
-                 const SpecText::Setting& v) { m.mantissa_bits = assumed(t.whole(v, 1, 23)); }},
-    {.name = "round_products",
-     .apply = [](DotModel& m, const SpecText& t,
-                 const SpecText::Setting& v) { m.round_products = assumed(t.flag(v)); }},
-    {.name = "flush_inputs",
-     .apply = [](DotModel& m, const SpecText& t,
-                 const SpecText::Setting& v) { m.flush_inputs = assumed(t.flag(v)); }},
-    {.name = "flush_sums",
-     .apply = [](DotModel& m, const SpecText& t,
-                 const SpecText::Setting& v) { m.flush_sums = assumed(t.flag(v)); }},
-    {.name = "promotion_interval",
-     .apply =
-         [](DotModel& m, const SpecText& t, const SpecText::Setting& v) {
-           m.promotion_interval = assumed(t.whole(v, 0, 1 << 30));
-         }},
-    {.name = "accumulator",
-     .apply =
-         [](DotModel& m, const SpecText& t, const SpecText::Setting& v) {
-           const std::vector<std::string> names(std::begin(kAccumulators), std::end(kAccumulators));
-           m.accumulator = assumed(kAccumulators[t.choice(v, names)]);
-         }},
-    {.name = "sum_bits",
-     .apply = [](DotModel& m, const SpecText& t,
-                 const SpecText::Setting& v) { m.sum_bits = assumed(t.whole(v, 0, 60)); }},
-    {.name = "interleave",
-     .apply = [](DotModel& m, const SpecText& t,
-                 const SpecText::Setting& v) { m.interleave = assumed(t.whole(v, 1, 64)); }},
-    {.name = "reach",
-     .apply = [](DotModel& m, const SpecText& t,
-                 const SpecText::Setting& v) { m.reach = assumed(t.whole(v, 0, 300)); }},
-    {.name = "overflow",
-     .apply = [](DotModel& m, const SpecText& t,
-                 const SpecText::Setting& v) { m.overflow = assumed(overflow_of(t, v)); },
-     .of_integers = true},
-};
+std::size_t choice_of(const SpecText& text, const SpecText::Setting& setting,
+                      std::span<const std::string_view> words) {
+  return text.choice(setting, std::vector<std::string>(words.begin(), words.end()));
+}
+
+void apply(const UnitParameter& parameter, const SpecText& text, const SpecText::Setting& setting,
+           DotModel& model) {
+  const auto read = [&]<typename T>(Known<T> DotModel::*) -> T {
+    if constexpr (std::is_same_v<T, int>) {
+      return text.whole(setting, parameter.low, parameter.high);
+    } else if constexpr (std::is_same_v<T, bool>) {
+      return text.flag(setting);
+    } else if constexpr (std::is_same_v<T, Rounding>) {
+      return text.row(setting, deterministic_rounding_rows()).rounding;
+    } else if constexpr (std::is_same_v<T, std::string_view>) {
+      return kAccumulators[choice_of(text, setting, kAccumulators)];
+    } else {
+      const bool is_order = std::is_same_v<T, ChunkOrder>;
+      const std::span<const std::string_view> orders = kOrders, overflows = kOverflows;
+      return static_cast<T>(choice_of(text, setting, is_order ? orders : overflows));
+    }
+  };
+  std::visit([&](auto field) { model.*field = assumed(read(field)); }, parameter.field);
+}
+
 // A parameter of the machine, not of one of its dot models.
 constexpr std::string_view kBiasFirst = "bias_first";
 
@@ -323,39 +295,11 @@ struct Variant {
 }  // namespace
 
 std::string_view provenance_word(Provenance provenance) {
-  switch (provenance) {
-    case Provenance::kDocumented:
-      return "documented";
-    case Provenance::kMeasured:
-      return "measured";
-    case Provenance::kInferred:
-      return "inferred";
-    case Provenance::kAssumed:
-      return "assumed";
-  }
-  return "";
+  return kProvenances[static_cast<std::size_t>(provenance)];
 }
-
-std::string_view order_word(ChunkOrder order) {
-  switch (order) {
-    case ChunkOrder::kFused:
-      return "fused";
-    case ChunkOrder::kSequential:
-      return "sequential";
-    case ChunkOrder::kPairwise:
-      return "pairwise";
-  }
-  return "";
-}
-
+std::string_view order_word(ChunkOrder order) { return kOrders[static_cast<std::size_t>(order)]; }
 std::string_view overflow_word(IntegerOverflow overflow) {
-  switch (overflow) {
-    case IntegerOverflow::kSaturate:
-      return "saturate";
-    case IntegerOverflow::kWrap:
-      return "wrap";
-  }
-  return "";
+  return kOverflows[static_cast<std::size_t>(overflow)];
 }
 
 std::string why_no_model(const DotModel& m) {
@@ -410,8 +354,8 @@ const Machine& machine_variant(std::string_view text) {
     const UnitParameter& parameter = row_named("parameter", kUnitParameters, setting.key);
     bool has_row = false;
     for (DotModel& model : variant->dots) {
-      if ((model.accumulator.value == "int32") != parameter.of_integers) continue;
-      parameter.apply(model, given, setting);
+      if ((model.accumulator.value == "int32") != parameter.is_of_integers()) continue;
+      apply(parameter, given, setting, model);
       has_row = true;
     }
     if (!has_row) {

@@ -12,7 +12,7 @@
 #include "assay/base/index.h"
 #include "assay/base/large_memory.h"
 #include "assay/base/parallel.h"
-#include "assay/machine/dot.h"
+#include "assay/machine/dot_oracle.h"
 #include "assay/simd/aligned.h"
 
 namespace assay {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "assay/machine/dot.h"
+#include "assay/machine/dot_oracle.h"
 
 namespace assay {
 namespace {

@@ -36,24 +36,12 @@ bool has_kernel(const DotModel& model, std::int64_t k, const std::vector<double>
                      [](double v) { return std::abs(v) < kLargestStart; });
 }
 
-simd::RoundingMoments moments_of(Rounding rounding) {
-  switch (rounding) {
-    case Rounding::kNearestEven:
-      return simd::kNearestEvenMoments;
-    case Rounding::kNearestAway:
-      return simd::kNearestAwayMoments;
-    case Rounding::kTowardZero:
-      return simd::kTowardZeroMoments;
-    case Rounding::kUp:
-      return simd::kUpMoments;
-    case Rounding::kDown:
-      return simd::kDownMoments;
-    case Rounding::kToOdd:
-      return simd::kToOddMoments;
-    case Rounding::kStochastic:
-      return simd::kStochasticMoments;
-  }
-  return simd::kNearestEvenMoments;
+const simd::RoundingMoments& moments_of(Rounding rounding) {
+  static constexpr simd::RoundingMoments kInOrder[] = {
+      simd::kNearestEvenMoments, simd::kNearestAwayMoments, simd::kTowardZeroMoments,
+      simd::kUpMoments,          simd::kDownMoments,        simd::kToOddMoments,
+      simd::kStochasticMoments};
+  return kInOrder[static_cast<std::size_t>(rounding)];
 }
 
 simd::RoundingToFormat rounding_to(const Format& format, Rounding rounding) {
@@ -62,15 +50,9 @@ simd::RoundingToFormat rounding_to(const Format& format, Rounding rounding) {
 }
 
 simd::SumOrder order_of(ChunkOrder order) {
-  switch (order) {
-    case ChunkOrder::kFused:
-      return simd::SumOrder::kFused;
-    case ChunkOrder::kSequential:
-      return simd::SumOrder::kSequential;
-    case ChunkOrder::kPairwise:
-      return simd::SumOrder::kPairwise;
-  }
-  return simd::SumOrder::kFused;
+  constexpr simd::SumOrder kInOrder[] = {simd::SumOrder::kFused, simd::SumOrder::kSequential,
+                                         simd::SumOrder::kPairwise};
+  return kInOrder[static_cast<std::size_t>(order)];
 }
 
 // Returns 2^-bits, or 0 if there are no bits.

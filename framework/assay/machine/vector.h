@@ -4,8 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <string_view>
 
 #include "assay/machine/vector_model.h"
 #include "assay/simd/vector_unit.h"

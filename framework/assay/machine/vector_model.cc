@@ -10,74 +10,62 @@ namespace {
 
 // A repeat is 256 bytes: 128 numbers of float16, 64 of float32. The unit has no arithmetic of its
 // own for bfloat16, which is converted to float32 and back.
+constexpr auto kDocumented = Provenance::kDocumented;
+constexpr auto kAssumed = Provenance::kAssumed;
+
 constexpr VectorFormat kAscend910bFormats[] = {
-    {.input = "float16",
-     .unit = {"float16", Provenance::kDocumented},
-     .repeat = {128, Provenance::kDocumented}},
-    {.input = "bfloat16",
-     .unit = {"float32", Provenance::kAssumed},
-     .repeat = {64, Provenance::kAssumed}},
-    {.input = "float32",
-     .unit = {"float32", Provenance::kDocumented},
-     .repeat = {64, Provenance::kDocumented}},
+    {"float16", {"float16", kDocumented}, {128, kDocumented}},
+    {"bfloat16", {"float32", kAssumed}, {64, kAssumed}},
+    {"float32", {"float32", kDocumented}, {64, kDocumented}},
 };
 
 // C++ on a CPU and GPU libraries compute 16-bit formats in float32.
 constexpr VectorFormat kFloatFormats[] = {
-    {.input = "float16",
-     .unit = {"float32", Provenance::kAssumed},
-     .repeat = {0, Provenance::kAssumed}},
-    {.input = "bfloat16",
-     .unit = {"float32", Provenance::kAssumed},
-     .repeat = {0, Provenance::kAssumed}},
-    {.input = "float32",
-     .unit = {"float32", Provenance::kDocumented},
-     .repeat = {0, Provenance::kAssumed}},
-    {.input = "float64",
-     .unit = {"float64", Provenance::kDocumented},
-     .repeat = {0, Provenance::kAssumed}},
+    {"float16", {"float32", kAssumed}, {0, kAssumed}},
+    {"bfloat16", {"float32", kAssumed}, {0, kAssumed}},
+    {"float32", {"float32", kDocumented}, {0, kAssumed}},
+    {"float64", {"float64", kDocumented}, {0, kAssumed}},
 };
+
+// A unit that computes by IEEE 754.
+constexpr VectorModel ieee(std::string_view machine, Provenance how, bool fused,
+                           Known<std::string_view> functions, std::string_view source) {
+  return {.machine = machine,
+          .formats = kFloatFormats,
+          .overflow = {Overflow::kIeee, how},
+          .subnormals = {Subnormals::kGradual, how},
+          .fused = {fused, how},
+          .tanh_by_exp = {false, kAssumed},
+          .functions = functions,
+          .source = source};
+}
 
 // The float units of NVIDIA's GPUs, without the tensor cores, as code is compiled for them by
 // default: subnormals are kept, divisions and square roots are rounded once, and multiply-adds are
 // fused.
 constexpr VectorModel simt(std::string_view machine) {
-  return {
-      .machine = machine,
-      .formats = kFloatFormats,
-      .overflow = {Overflow::kIeee, Provenance::kDocumented},
-      .subnormals = {Subnormals::kGradual, Provenance::kDocumented},
-      .fused = {true, Provenance::kDocumented},
-      .tanh_by_exp = {false, Provenance::kAssumed},
-      .functions = {"cuda", Provenance::kDocumented},
-      .source = "IEEE 754, by the vendor's programming guide: compute capability 2.0 and later"};
+  return ieee(machine, kDocumented, true, {"cuda", kDocumented},
+              "IEEE 754, by the vendor's programming guide: compute capability 2.0 and later");
 }
 
 // AMD's float units compute as a processor does. This was not compared with recorded results.
 constexpr VectorModel amd(std::string_view machine) {
-  return {.machine = machine,
-          .formats = kFloatFormats,
-          .overflow = {Overflow::kIeee, Provenance::kAssumed},
-          .subnormals = {Subnormals::kGradual, Provenance::kAssumed},
-          .fused = {true, Provenance::kAssumed},
-          .tanh_by_exp = {false, Provenance::kAssumed},
-          .functions = {"libm", Provenance::kAssumed},
-          .source = "IEEE 754, by analogy"};
+  return ieee(machine, kAssumed, true, {"libm", kAssumed}, "IEEE 754, by analogy");
 }
 
 constexpr VectorModel kModels[] = {
     {.machine = "ascend910b",
      .formats = kAscend910bFormats,
-     .overflow = {Overflow::kSaturate, Provenance::kDocumented},
-     .subnormals = {Subnormals::kGradual, Provenance::kAssumed},
-     .fused = {true, Provenance::kAssumed},
-     .tanh_by_exp = {true, Provenance::kDocumented},
-     .functions = {"cann", Provenance::kAssumed},
+     .overflow = {Overflow::kSaturate, kDocumented},
+     .subnormals = {Subnormals::kGradual, kAssumed},
+     .fused = {true, kAssumed},
+     .tanh_by_exp = {true, kDocumented},
+     .functions = {"cann", kAssumed},
      .source =
          "the vendor's documents: saturating with CTRL[48] = 0, IEEE with 1; they disagree about "
          "subnormals, and do not say how often a multiply-add rounds; tanh by the vendor's "
          "library; Ascend C's Cast gives int8 of float16 alone",
-     .int8_from = {"float16", Provenance::kDocumented}},
+     .int8_from = {"float16", kDocumented}},
     simt("hopper"),
     simt("ampere"),
     simt("ada"),
@@ -86,22 +74,10 @@ constexpr VectorModel kModels[] = {
     amd("cdna1"),
     amd("cdna2"),
     amd("cdna3"),
-    {.machine = "cpu_fma",
-     .formats = kFloatFormats,
-     .overflow = {Overflow::kIeee, Provenance::kDocumented},
-     .subnormals = {Subnormals::kGradual, Provenance::kDocumented},
-     .fused = {true, Provenance::kDocumented},
-     .tanh_by_exp = {false, Provenance::kAssumed},
-     .functions = {"libm", Provenance::kAssumed},
-     .source = "IEEE 754; multiply-add by the fused instruction"},
-    {.machine = "cpu_mul_add",
-     .formats = kFloatFormats,
-     .overflow = {Overflow::kIeee, Provenance::kDocumented},
-     .subnormals = {Subnormals::kGradual, Provenance::kDocumented},
-     .fused = {false, Provenance::kDocumented},
-     .tanh_by_exp = {false, Provenance::kAssumed},
-     .functions = {"libm", Provenance::kAssumed},
-     .source = "IEEE 754; multiply-add as a multiplication and an addition"},
+    ieee("cpu_fma", kDocumented, true, {"libm", kAssumed},
+         "IEEE 754; multiply-add by the fused instruction"),
+    ieee("cpu_mul_add", kDocumented, false, {"libm", kAssumed},
+         "IEEE 754; multiply-add as a multiplication and an addition"),
 };
 
 }  // namespace

@@ -517,19 +517,15 @@ std::vector<Operator> attention_operators() {
                        .optional = true,
                        .words = "of queries among the keys, for causal"}},
            .parameters = unit_parameters(
-               order_parameters({{.name = "causal",
-                                  .default_value = "0",
-                                  .words = "query i sees keys 0 to i alone, or to its position"},
-                                 {.name = "scale",
-                                  .kind = ParameterKind::kNumber,
-                                  .words = "what scores are multiplied by; 1 / sqrt(D) where "
-                                           "nothing is said"},
-                                 {.name = "tile",
-                                  .kind = ParameterKind::kInteger,
-                                  .default_value = "0",
-                                  .least = 0,
-                                  .words = "so many keys are taken at a time, with a running "
-                                           "maximum and sum; 0: all at once"}}),
+               order_parameters(
+                   {flag_parameter("causal", "query i sees keys 0 to i alone, or to its position"),
+                    {.name = "scale",
+                     .kind = ParameterKind::kNumber,
+                     .words = "what scores are multiplied by; 1 / sqrt(D) where "
+                              "nothing is said"},
+                    count_parameter("tile",
+                                    "so many keys are taken at a time, with a running "
+                                    "maximum and sum; 0: all at once")}),
                false),
            .output = "o",
            .run = run_attention,

@@ -1,9 +1,6 @@
 #include "assay/op/attention_case.h"
 
-#include "assay/base/index.h"
-#include "assay/machine/exact_matmul.h"
 #include "assay/op/along_axis.h"
-#include "assay/op/attributes.h"
 #include "assay/op/operator.h"
 #include "assay/op/unit.h"
 

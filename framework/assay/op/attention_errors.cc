@@ -9,7 +9,6 @@
 #include "assay/base/constants.h"
 #include "assay/base/parallel.h"
 #include "assay/format/convert.h"
-#include "assay/machine/dot.h"
 #include "assay/machine/exact_matmul.h"
 #include "assay/machine/function_error.h"
 #include "assay/op/attention_case.h"

@@ -222,19 +222,17 @@ Tensor run_cast(const Call& call) {
   const Conversion how =
       conversion_of(c, overflow_of(c, call.machine), subnormals_of(c, call.machine));
   Tensor result(call.output, x.shape());
-  const std::int64_t count = x.size();
-  parallel_for((count + kPart - 1) / kPart, call.threads, [&](std::int64_t part) {
-    const std::int64_t begin = part * kPart, end = std::min(count, begin + kPart);
+  const auto convert_part = [&](std::int64_t begin, std::int64_t n) {
     if (!by_array(how)) {
-      convert_each(c, how, begin, end, result,
-                   [&](std::uint64_t bits) { return converted(how, call.output, bits); });
-      return;
+      return convert_each(c, how, begin, begin + n, result,
+                          [&](std::uint64_t bits) { return converted(how, call.output, bits); });
     }
-    std::vector<double> values(static_cast<std::size_t>(end - begin));
-    x.view().read(begin, end - begin, values.data());
-    store_values(c, call.output, how.overflow, values.data(), end - begin,
+    std::vector<double> values(static_cast<std::size_t>(n));
+    x.view().read(begin, n, values.data());
+    store_values(c, call.output, how.overflow, values.data(), n,
                  result.bytes() + begin * how.to.storage_bytes);
-  });
+  };
+  parallel_ranges(x.size(), call.threads, convert_part, kPart);
   return result;
 }
 
@@ -243,14 +241,13 @@ Tensor cast_reference(const ReferenceCall& call) {
   const Conversion how = conversion_of(c, overflow_of(c), subnormals_of(c));
   const bool second_path = has_reference(how.to);
   Tensor result(call.output, c.input("x").shape());
-  const std::int64_t count = result.size();
-  parallel_for((count + kPart - 1) / kPart, call.threads, [&](std::int64_t part) {
-    convert_each(c, how, part * kPart, std::min(count, (part + 1) * kPart), result,
-                 [&](std::uint64_t bits) {
-                   return second_path ? reference(how, call.output, bits)
-                                      : converted(how, call.output, bits);
-                 });
-  });
+  const auto code_of = [&](std::uint64_t bits) {
+    return second_path ? reference(how, call.output, bits) : converted(how, call.output, bits);
+  };
+  const auto convert_part = [&](std::int64_t begin, std::int64_t n) {
+    convert_each(c, how, begin, begin + n, result, code_of);
+  };
+  parallel_ranges(result.size(), call.threads, convert_part, kPart);
   return result;
 }
 
@@ -276,12 +273,8 @@ DerivedTolerance cast_tolerance(const Case& c) {
 
 std::vector<Operator> cast_operators() {
   const std::vector<std::string> modes = names_of(deterministic_rounding_rows());
-  std::vector<Parameter> parameters = unit_parameters({{.name = "rounding",
-                                                        .kind = ParameterKind::kWord,
-                                                        .default_value = modes.front(),
-                                                        .choices = modes,
-                                                        .words = "of the one conversion"}},
-                                                      false);
+  std::vector<Parameter> parameters =
+      unit_parameters({word_parameter("rounding", modes, "of the one conversion")}, false);
   for (Parameter& p : parameters) {
     if (p.name != "output_dtype") continue;
     p.needed = true;

@@ -12,6 +12,7 @@
 #include "assay/base/index.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/cases/product.h"
 #include "assay/format/convert.h"
 #include "assay/format/rounding.h"
@@ -172,30 +173,22 @@ std::vector<Parameter> product_parameters(std::vector<Parameter> own) {
   std::vector<std::string> roundings;
   for (const Rounding r : kComputeRoundings) roundings.emplace_back(rounding_name(r));
   const std::vector<Parameter> more = {
-      {.name = "output_dtype",
-       .kind = ParameterKind::kDtype,
-       .words = "of the result; where nothing is said int32 of int8, float32 of 8-bit floats, else "
-                "the operands'"},
-      {.name = "compute_dtype",
-       .kind = ParameterKind::kDtype,
-       .words = "what float32 operands are rounded to first, tfloat32, hfloat32 or bfloat16; "
-                "nothing where nothing is said"},
-      {.name = "compute_rounding",
-       .kind = ParameterKind::kWord,
-       .default_value = roundings.front(),
-       .choices = roundings,
-       .words = "how they are"},
+      dtype_parameter(
+          "output_dtype",
+          "of the result; where nothing is said int32 of int8, float32 of 8-bit floats, else "
+          "the operands'"),
+      dtype_parameter("compute_dtype",
+                      "what float32 operands are rounded to first, tfloat32, hfloat32 or bfloat16; "
+                      "nothing where nothing is said"),
+      word_parameter("compute_rounding", roundings, "how they are"),
       {.name = "promotion_interval",
        .kind = ParameterKind::kInteger,
        .default_value = "0",
        .least = 0,
        .most = std::numeric_limits<int>::max(),
        .words = "after so many terms a partial sum is added to a float32; 0: as the machine does"},
-      {.name = "split_k",
-       .kind = ParameterKind::kInteger,
-       .default_value = "0",
-       .least = 0,
-       .words = "K is summed in parts of so many terms, which are added in order; 0: in one"}};
+      count_parameter(
+          "split_k", "K is summed in parts of so many terms, which are added in order; 0: in one")};
   own.insert(own.end(), more.begin(), more.end());
   return own;
 }
@@ -204,10 +197,7 @@ std::vector<Parameter> matmul_parameters() {
   std::vector<Parameter> all =
       product_parameters({transpose_parameter("a"), transpose_parameter("b")});
   for (Parameter& p : split_parameters()) all.push_back(std::move(p));
-  std::vector<std::string> roundings;
-  for (const RoundingRow& row : deterministic_rounding_rows()) {
-    roundings.emplace_back(rounding_name(row.rounding));
-  }
+  const std::vector<std::string> roundings = names_of(deterministic_rounding_rows());
   all.push_back({.name = "compute_terms",
                  .kind = ParameterKind::kInteger,
                  .default_value = "1",
@@ -215,21 +205,15 @@ std::vector<Parameter> matmul_parameters() {
                  .most = 2,
                  .words = "2: what compute_dtype leaves of an operand is multiplied too, but for "
                           "the product of both rests"});
-  all.push_back({.name = "round_before_bias",
-                 .default_value = "0",
-                 .words = "the sum is rounded to the output's dtype before the bias is added"});
-  all.push_back({.name = "output_rounding",
-                 .kind = ParameterKind::kWord,
-                 .default_value = std::string(rounding_name(Rounding::kNearestEven)),
-                 .choices = roundings,
-                 .words = "how the result is rounded to the output's dtype"});
+  all.push_back(flag_parameter(
+      "round_before_bias", "the sum is rounded to the output's dtype before the bias is added"));
+  all.push_back(word_parameter("output_rounding", roundings,
+                               "how the result is rounded to the output's dtype"));
   return all;
 }
 
 Parameter transpose_parameter(const std::string& operand) {
-  return {.name = "transpose_" + operand,
-          .default_value = "0",
-          .words = operand + " is stored transposed"};
+  return flag_parameter("transpose_" + operand, operand + " is stored transposed");
 }
 
 const Format& product_format(const Case& c) {
@@ -317,12 +301,12 @@ Tensor dot_products(const Case& c, const MatrixUnit& unit, const Format& output,
   std::vector<double> sums = start.view().values();
   // Takes a few rows at a time, so that the operands' rows stay in the first-level cache.
   constexpr std::int64_t kRowsAtATime = 8;
-  parallel_for((n + kRowsAtATime - 1) / kRowsAtATime, threads, [&](std::int64_t part) {
-    const std::int64_t first = part * kRowsAtATime, rows = std::min(kRowsAtATime, n - first);
+  const auto add_rows = [&](std::int64_t first, std::int64_t rows) {
     const std::vector<double> as = unit.operand(a.view().slice(first, rows)),
                               bs = unit.operand(b.view().slice(first, rows));
     add_products(rows, k, as.data(), bs.data(), sums.data() + first);
-  });
+  };
+  parallel_ranges(n, threads, add_rows, kRowsAtATime);
   unit.hold(sums);
   return Tensor::from_values(output, start.shape(), sums);
 }

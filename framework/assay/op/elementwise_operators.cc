@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <span>
 #include <vector>
 
 #include "assay/base/parallel.h"
@@ -123,28 +122,19 @@ void reference_part(const ReferenceCall& call, VectorOp op, const Operands& oper
                result.bytes() + begin * call.output.storage_bytes);
 }
 
-// Calls body(begin, n) for all parts of the result.
-template <typename Body>
-void each_part(const Tensor& result, int threads, const Body& body) {
-  constexpr std::int64_t kElementsOfPart = 1 << 12;
-  const std::int64_t count = result.size();
-  parallel_for((count + kElementsOfPart - 1) / kElementsOfPart, threads, [&](std::int64_t part) {
-    body(part * kElementsOfPart, std::min(kElementsOfPart, count - part * kElementsOfPart));
-  });
-}
-
 template <const Operation& operation>
 Tensor run_elementwise(const Call& call) {
   const Case& c = call.test_case;
   const Operands operands = operands_of(c, operation, call.output);
   const VectorArithmetic unit = arithmetic_of(call, operands.format);
   Tensor result(call.output, operands.shape);
-  each_part(result, call.threads, [&](std::int64_t begin, std::int64_t n) {
+  const auto emulate = [&](std::int64_t begin, std::int64_t n) {
     if (fits_float32(unit))
       emulate_part<float>(call, unit, operation.op, operands, begin, n, result);
     else
       emulate_part<double>(call, unit, operation.op, operands, begin, n, result);
-  });
+  };
+  parallel_ranges(result.size(), call.threads, emulate, kElementsOfPart);
   return result;
 }
 
@@ -154,9 +144,10 @@ Tensor elementwise_reference(const ReferenceCall& call) {
   // ExactSum holds products of float32 values. For wider inputs float64 is the reference.
   const bool narrow = call.output.precision < 53 && operands.format.precision <= 24;
   Tensor result(call.output, operands.shape);
-  each_part(result, call.threads, [&](std::int64_t begin, std::int64_t n) {
+  const auto refer = [&](std::int64_t begin, std::int64_t n) {
     reference_part(call, operation.op, operands, narrow, begin, n, result);
-  });
+  };
+  parallel_ranges(result.size(), call.threads, refer, kElementsOfPart);
   return result;
 }
 

@@ -138,16 +138,14 @@ Tensor changed(const Case& c, const Format& output, Overflow overflow, int threa
                const Change& change) {
   const Tensor& x = c.input("x");
   Tensor result(output, x.shape());
-  constexpr std::int64_t kElementsOfPart = 1 << 12;
-  const std::int64_t count = result.size();
-  parallel_for((count + kElementsOfPart - 1) / kElementsOfPart, threads, [&](std::int64_t part) {
-    const std::int64_t begin = part * kElementsOfPart, n = std::min(kElementsOfPart, count - begin);
+  const auto change_part = [&](std::int64_t begin, std::int64_t n) {
     std::vector<T> values(static_cast<std::size_t>(n));
     read_values(x, begin, n, values.data());
     change(values.data(), n);
     store_values(c, output, overflow, values.data(), n,
                  result.bytes() + begin * output.storage_bytes);
-  });
+  };
+  parallel_ranges(result.size(), threads, change_part, kElementsOfPart);
   return result;
 }
 
@@ -335,11 +333,11 @@ DerivedTolerance function_tolerance(const Case& c, const Machine& machine) {
 template <Function function, simd::GoldenFunction golden>
 Operator function_row(const char* name, const char* summary,
                       std::vector<Parameter> parameters = {}) {
-  parameters.push_back({.name = "fast_functions",
-                        .default_value = "0",
-                        .words = "results may be as far off as the machine's fast functions "
-                                 "(CUDA's intrinsics), where such are known; emulated they are as "
-                                 "without it"});
+  parameters.push_back(
+      flag_parameter("fast_functions",
+                     "results may be as far off as the machine's fast functions "
+                     "(CUDA's intrinsics), where such are known; emulated they are as "
+                     "without it"));
   return {.name = name,
           .summary = summary,
           .inputs = {{.name = "x", .shape = "(...)"}},
@@ -368,11 +366,8 @@ std::vector<Operator> function_operators() {
           function_row<Function::kSilu, kSilu>("silu", "x / (1 + exp(-x))"),
           function_row<Function::kGelu, kGelu>(
               "gelu", "x Phi(x)",
-              {{.name = "approximate",
-                .kind = ParameterKind::kWord,
-                .default_value = "none",
-                .choices = {"none", "tanh"},
-                .words = "tanh: x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))"}})};
+              {word_parameter("approximate", {"none", "tanh"},
+                              "tanh: x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))")})};
 }
 
 }  // namespace assay

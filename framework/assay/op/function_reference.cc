@@ -21,29 +21,10 @@ bool has_room_for_exp(double x) { return std::abs(x) < 600; }
 // True if products of x and its reciprocal fit double-double arithmetic.
 bool is_moderate(double x) { return x > 0x1p-400 && x < 0x1p400; }
 
-double reference_of_one(simd::GoldenFunction function, double x) {
-  switch (function) {
-    case simd::GoldenFunction::kExp:
-      return exp_reference(x);
-    case simd::GoldenFunction::kLog:
-      return log_reference(x);
-    case simd::GoldenFunction::kSqrt:
-      return sqrt_reference(x);
-    case simd::GoldenFunction::kRsqrt:
-      return rsqrt_reference(x);
-    case simd::GoldenFunction::kTanh:
-      return tanh_reference(x);
-    case simd::GoldenFunction::kSigmoid:
-      return sigmoid_reference(x);
-    case simd::GoldenFunction::kSilu:
-      return silu_reference(x);
-    case simd::GoldenFunction::kGelu:
-      return gelu_reference(x);
-    case simd::GoldenFunction::kGeluTanh:
-      break;
-  }
-  return gelu_tanh_reference(x);
-}
+// The references in the order of simd::GoldenFunction.
+constexpr double (*kReferences[])(double) = {exp_reference,   log_reference,  sqrt_reference,
+                                             rsqrt_reference, tanh_reference, sigmoid_reference,
+                                             silu_reference,  gelu_reference, gelu_tanh_reference};
 
 }  // namespace
 
@@ -54,8 +35,9 @@ void function_references(simd::GoldenFunction function, std::size_t n, double* v
     double* block = values + begin;
     const std::size_t count =
         simd::golden_function(function, std::min(kBlock, n - begin), block, left);
-    for (std::size_t i = 0; i < count; ++i)
-      block[left[i]] = reference_of_one(function, block[left[i]]);
+    for (std::size_t i = 0; i < count; ++i) {
+      block[left[i]] = kReferences[static_cast<std::size_t>(function)](block[left[i]]);
+    }
   }
 }
 

@@ -49,27 +49,16 @@ KOrder k_order(const KSplit& split, bool in_two_terms, std::int64_t k, std::int6
 
 std::vector<Parameter> split_parameters() {
   std::vector<std::string> orders(std::begin(kPartOrderWords), std::end(kPartOrderWords));
-  return {{.name = "split_first",
-           .kind = ParameterKind::kInteger,
-           .default_value = "0",
-           .least = 0,
-           .words = "terms of the first part, where it has others than split_k; 0: it has not"},
-          {.name = "split_parts",
-           .kind = ParameterKind::kInteger,
-           .default_value = "0",
-           .least = 0,
-           .words = "pieces of split_k terms go to so many parts in turn; 0: each is a part"},
-          {.name = "split_order",
-           .kind = ParameterKind::kWord,
-           .default_value = orders.front(),
-           .choices = orders,
-           .words = "in which the sums of parts are added"},
-          {.name = "split_dtype",
-           .kind = ParameterKind::kDtype,
-           .words = "what the sum of a part is rounded to; float32 where nothing is said"},
-          {.name = "split_sum_dtype",
-           .kind = ParameterKind::kDtype,
-           .words = "what sums of parts are rounded to; float32 where nothing is said"}};
+  return {
+      count_parameter("split_first",
+                      "terms of the first part, where it has others than split_k; 0: it has not"),
+      count_parameter("split_parts",
+                      "pieces of split_k terms go to so many parts in turn; 0: each is a part"),
+      word_parameter("split_order", orders, "in which the sums of parts are added"),
+      dtype_parameter("split_dtype",
+                      "what the sum of a part is rounded to; float32 where nothing is said"),
+      dtype_parameter("split_sum_dtype",
+                      "what sums of parts are rounded to; float32 where nothing is said")};
 }
 
 KSplit split_of(const Case& c) {

@@ -1,6 +1,5 @@
 #include "assay/op/norm.h"
 
-#include <cmath>
 #include <vector>
 
 #include "assay/op/generate.h"

@@ -7,15 +7,18 @@
 #include <vector>
 
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 
 namespace assay {
 namespace {
 
-struct OrderName {
+// A word of a parameter and its value.
+template <typename Value>
+struct Word {
   std::string_view name;
-  ReduceOrder order;
+  Value value;
 };
-constexpr OrderName kOrders[] = {
+constexpr Word<ReduceOrder> kOrders[] = {
     {"pairwise", ReduceOrder::kPairwise},
     {"sequential", ReduceOrder::kSequential},
     {"block", ReduceOrder::kBlock},
@@ -25,21 +28,13 @@ constexpr OrderName kOrders[] = {
 // Orders that only reductions have, as plans.
 constexpr std::string_view kLanes = "lanes", kHalves = "halves";
 
-struct MeetName {
-  std::string_view name;
-  MeetOrder order;
-};
-constexpr MeetName kMeets[] = {{"descending", MeetOrder::kDescending},
-                               {"ascending", MeetOrder::kAscending},
-                               {"sequential", MeetOrder::kSequential}};
+constexpr Word<MeetOrder> kMeets[] = {{"descending", MeetOrder::kDescending},
+                                      {"ascending", MeetOrder::kAscending},
+                                      {"sequential", MeetOrder::kSequential}};
 
-struct SecondName {
-  std::string_view name;
-  SumFamily family;
-};
-constexpr SecondName kSeconds[] = {{"sequential", SumFamily::kSequential},
-                                   {"pairwise", SumFamily::kPairwise},
-                                   {kLanes, SumFamily::kLanes}};
+constexpr Word<SumFamily> kSeconds[] = {{"sequential", SumFamily::kSequential},
+                                        {"pairwise", SumFamily::kPairwise},
+                                        {kLanes, SumFamily::kLanes}};
 
 // A field of a stage as a parameter: a number, an order in which sums meet, or a flag.
 struct StageField {
@@ -76,10 +71,12 @@ constexpr StageField kFields[] = {
 };
 const SumStage kDefaultStage{.family = SumFamily::kLanes};
 
-std::string_view meet_name(MeetOrder order) {
-  return std::find_if(std::begin(kMeets), std::end(kMeets),
-                      [&](const MeetName& row) { return row.order == order; })
-      ->name;
+// Returns the name of the row that has this value.
+template <typename Rows, typename Value>
+std::string name_in(const Rows& rows, const Value& value) {
+  return std::string(std::find_if(std::begin(rows), std::end(rows), [&](const auto& row) {
+                       return row.value == value;
+                     })->name);
 }
 
 std::string second_name(const char* field) { return std::string("second_") + field; }
@@ -88,7 +85,7 @@ std::string second_name(const char* field) { return std::string("second_") + fie
 Attribute field_value(const StageField& field, const SumStage& stage) {
   if (field.number != nullptr) return stage.*field.number;
   if (field.flag != nullptr) return std::int64_t{stage.*field.flag ? 1 : 0};
-  return std::string(meet_name(stage.*field.order));
+  return name_in(kMeets, stage.*field.order);
 }
 
 Parameter field_parameter(const StageField& field, const std::string& name, std::string words) {
@@ -100,7 +97,7 @@ Parameter field_parameter(const StageField& field, const std::string& name, std:
     row.most = static_cast<double>(field.most);
   } else if (field.order != nullptr) {
     row.kind = ParameterKind::kWord;
-    for (const MeetName& meet : kMeets) row.choices.emplace_back(meet.name);
+    row.choices = names_of(kMeets);
   }
   return row;
 }
@@ -115,11 +112,7 @@ void read_stage(const Case& c, bool second, SumStage& stage) {
     } else if (field.flag != nullptr) {
       stage.*field.flag = flag_of(c, name);
     } else {
-      const std::string word = word_of(c, name);
-      stage.*field.order =
-          std::find_if(std::begin(kMeets), std::end(kMeets), [&](const MeetName& row) {
-            return row.name == word;
-          })->order;
+      stage.*field.order = row_named(name, kMeets, word_of(c, name)).value;
     }
   }
   if (stage.warp > 0 && stage.lanes % stage.warp != 0) {
@@ -177,10 +170,7 @@ std::optional<SumPlan> asked_plan(const Case& c, const std::string& order,
                 "sums it adds",
                 given);
   }
-  plan.second.family =
-      std::find_if(std::begin(kSeconds), std::end(kSeconds), [&](const SecondName& row) {
-        return row.name == second;
-      })->family;
+  plan.second.family = row_named("second_order", kSeconds, second).value;
   const bool second_lanes = plan.second.family == SumFamily::kLanes;
   if (!field.empty() && !second_lanes) {
     refuse_case(c.name, "{} goes with the second_order lanes alone", field);
@@ -230,13 +220,7 @@ void count_roundings(ReduceOrder order, std::int64_t chunk, std::int64_t n, SumR
 }  // namespace
 
 std::vector<Parameter> order_parameters(std::vector<Parameter> own) {
-  std::vector<std::string> names;
-  for (const OrderName& row : kOrders) names.emplace_back(row.name);
-  own.push_back({.name = "order",
-                 .kind = ParameterKind::kWord,
-                 .default_value = names.front(),
-                 .choices = names,
-                 .words = "in which sums are added"});
+  own.push_back(word_parameter("order", names_of(kOrders), "in which sums are added"));
   own.push_back({.name = "block_size",
                  .kind = ParameterKind::kInteger,
                  .least = 1,
@@ -258,16 +242,12 @@ std::vector<Parameter> plan_parameters(std::vector<Parameter> own) {
       *std::find_if(own.begin(), own.end(), [](const Parameter& p) { return p.name == "lanes"; });
   lanes.default_value.clear();
   lanes.words += "; the orders lanes and halves need it, and no other takes it and what follows";
-  own.push_back({.name = "sum_dtype",
-                 .kind = ParameterKind::kDtype,
-                 .words = "of partial sums: float16, bfloat16, float32 or float64; that of the "
-                          "machine's unit where nothing is said"});
-  Parameter second{.name = "second_order",
-                   .kind = ParameterKind::kWord,
-                   .default_value = std::string(kSeconds[0].name),
-                   .words = "in which the sums of blocks are added"};
-  for (const SecondName& row : kSeconds) second.choices.emplace_back(row.name);
-  own.push_back(second);
+  own.push_back(
+      dtype_parameter("sum_dtype",
+                      "of partial sums: float16, bfloat16, float32 or float64; that of the "
+                      "machine's unit where nothing is said"));
+  own.push_back(
+      word_parameter("second_order", names_of(kSeconds), "in which the sums of blocks are added"));
   own.push_back({.name = "second_dtype",
                  .kind = ParameterKind::kDtype,
                  .words =
@@ -308,10 +288,7 @@ std::map<std::string, Attribute> plan_attributes(const SumPlan& plan) {
   if (halves) to["block_size"] = plan.first.leaf;
   if (!blocks) return to;
   to["block_size"] = plan.block;
-  to["second_order"] = std::string(
-      std::find_if(std::begin(kSeconds), std::end(kSeconds), [&](const SecondName& row) {
-        return row.family == plan.second.family;
-      })->name);
+  to["second_order"] = name_in(kSeconds, plan.second.family);
   if (plan.second.family == SumFamily::kLanes) write(plan.second, true);
   return to;
 }
@@ -330,14 +307,13 @@ SumOrder asked_order(const Case& c) {
       return order;
     }
   }
-  const OrderName& row = *std::find_if(std::begin(kOrders), std::end(kOrders),
-                                       [&](const OrderName& r) { return r.name == word; });
-  if (row.order == ReduceOrder::kBlock ? !size : size.has_value()) {
-    refuse_case(c.name, row.order == ReduceOrder::kBlock
+  const auto& row = row_named("order", kOrders, word);
+  if (row.value == ReduceOrder::kBlock ? !size : size.has_value()) {
+    refuse_case(c.name, row.value == ReduceOrder::kBlock
                             ? "the order block needs block_size, at least 1"
                             : "block_size goes with the order block alone");
   }
-  return {row.order, row.name, size.value_or(1)};
+  return {row.value, row.name, size.value_or(1)};
 }
 
 VectorArithmetic SumOrder::last(const VectorArithmetic& unit) const {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <stdexcept>
+#include <utility>
 
 #include "assay/base/text.h"
 #include "assay/base/words.h"
@@ -82,21 +83,29 @@ Attribute default_of(const Case& c, std::string_view name) {
 }  // namespace
 
 std::string_view kind_word(ParameterKind kind) {
-  switch (kind) {
-    case ParameterKind::kFlag:
-      return "flag";
-    case ParameterKind::kInteger:
-      return "integer";
-    case ParameterKind::kNumber:
-      return "number";
-    case ParameterKind::kWord:
-      return "word";
-    case ParameterKind::kDtype:
-      return "dtype";
-    case ParameterKind::kScaling:
-      return "scaling";
-  }
-  return "";
+  constexpr std::string_view kWords[] = {"flag", "integer", "number", "word", "dtype", "scaling"};
+  return kWords[static_cast<std::size_t>(kind)];
+}
+
+Parameter flag_parameter(std::string name, std::string words) {
+  return {.name = std::move(name), .default_value = "0", .words = std::move(words)};
+}
+Parameter count_parameter(std::string name, std::string words) {
+  return {.name = std::move(name),
+          .kind = ParameterKind::kInteger,
+          .default_value = "0",
+          .least = 0,
+          .words = std::move(words)};
+}
+Parameter word_parameter(std::string name, std::vector<std::string> choices, std::string words) {
+  return {.name = std::move(name),
+          .kind = ParameterKind::kWord,
+          .default_value = choices.front(),
+          .choices = std::move(choices),
+          .words = std::move(words)};
+}
+Parameter dtype_parameter(std::string name, std::string words) {
+  return {.name = std::move(name), .kind = ParameterKind::kDtype, .words = std::move(words)};
 }
 
 std::string inputs_text(const Operator& op) {

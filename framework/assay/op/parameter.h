@@ -47,6 +47,13 @@ struct Parameter {
   std::string words = {};
 };
 
+// Return rows of common kinds. A flag and a count are 0 by default, and a count is at least 0. The
+// first choice of a word is its default. A dtype has no fixed default.
+Parameter flag_parameter(std::string name, std::string words);
+Parameter count_parameter(std::string name, std::string words);
+Parameter word_parameter(std::string name, std::vector<std::string> choices, std::string words);
+Parameter dtype_parameter(std::string name, std::string words);
+
 // "a (..., M, K), b (..., K, N), optional bias (N)".
 std::string inputs_text(const Operator& op);
 // Returns the values that a parameter takes, in a few words: "integer, at least 1", "free or

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 #include <set>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include "assay/base/text.h"
 #include "assay/cases/attention_shape.h"
 #include "assay/cases/product_operands.h"
+#include "assay/op/operator.h"
 
 namespace assay {
 namespace {

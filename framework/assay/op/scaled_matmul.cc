@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -409,47 +408,43 @@ DerivedTolerance scaled_matmul_tolerance(const Case& c) {
 }  // namespace
 
 std::vector<Operator> scaled_matmul_operators() {
-  return {
-      {.name = "scaled_matmul",
-       .summary = "(a scale_a) (b scale_b), with scales that rows, columns or blocks share",
-       .inputs = {{.name = "a", .shape = "(..., M, K)"},
-                  {.name = "b", .shape = "(..., K, N)"},
-                  {.name = "scale_a", .words = "by a_scaling"},
-                  {.name = "scale_b", .words = "by b_scaling"}},
-       .parameters = {transpose_parameter("a"),
-                      transpose_parameter("b"),
-                      scaling_parameter("a_scaling", "a, blocks being rows by K,"),
-                      scaling_parameter("b_scaling", "b, blocks being columns by K,"),
-                      scales_parameter(),
-                      {.name = "scale_order",
-                       .kind = ParameterKind::kWord,
-                       .default_value = std::string(kScaleOrderWords[0]),
-                       .choices = {std::begin(kScaleOrderWords), std::end(kScaleOrderWords)},
-                       .words =
-                           "how a sum P is scaled: P (scale_a scale_b), (P scale_a) scale_b or "
-                           "(P scale_b) scale_a, each product rounded to float32"},
-                      {.name = "output_dtype",
-                       .kind = ParameterKind::kDtype,
-                       .words = "of the result; float32 where nothing is said"},
-                      {.name = "compute_dtype",
-                       .kind = ParameterKind::kDtype,
-                       .words = "what codes are converted to first, exactly, for a machine that "
-                                "does not take them as they are"},
-                      {.name = "promotion_interval",
-                       .kind = ParameterKind::kInteger,
-                       .default_value = "0",
-                       .least = 0,
-                       .most = std::numeric_limits<int>::max(),
-                       .words = "so many terms are a stretch of their own; 0: as the machine does"},
-                      fused_parameter()},
-       .output = "c",
-       .run = run_scaled_matmul,
-       .reference = scaled_matmul_reference,
-       .output_format = [](const Case&) -> const Format& { return format_named("float32"); },
-       .element_bounds = scaled_matmul_bounds,
-       .expected_errors = scaled_matmul_errors,
-       .tolerance = scaled_matmul_tolerance,
-       .generate = generate_scaled_matmul}};
+  return {{.name = "scaled_matmul",
+           .summary = "(a scale_a) (b scale_b), with scales that rows, columns or blocks share",
+           .inputs = {{.name = "a", .shape = "(..., M, K)"},
+                      {.name = "b", .shape = "(..., K, N)"},
+                      {.name = "scale_a", .words = "by a_scaling"},
+                      {.name = "scale_b", .words = "by b_scaling"}},
+           .parameters =
+               {transpose_parameter("a"),
+                transpose_parameter("b"),
+                scaling_parameter("a_scaling", "a, blocks being rows by K,"),
+                scaling_parameter("b_scaling", "b, blocks being columns by K,"),
+                scales_parameter(),
+                {.name = "scale_order",
+                 .kind = ParameterKind::kWord,
+                 .default_value = std::string(kScaleOrderWords[0]),
+                 .choices = {std::begin(kScaleOrderWords), std::end(kScaleOrderWords)},
+                 .words = "how a sum P is scaled: P (scale_a scale_b), (P scale_a) scale_b or "
+                          "(P scale_b) scale_a, each product rounded to float32"},
+                dtype_parameter("output_dtype", "of the result; float32 where nothing is said"),
+                dtype_parameter("compute_dtype",
+                                "what codes are converted to first, exactly, for a machine that "
+                                "does not take them as they are"),
+                {.name = "promotion_interval",
+                 .kind = ParameterKind::kInteger,
+                 .default_value = "0",
+                 .least = 0,
+                 .most = std::numeric_limits<int>::max(),
+                 .words = "so many terms are a stretch of their own; 0: as the machine does"},
+                fused_parameter()},
+           .output = "c",
+           .run = run_scaled_matmul,
+           .reference = scaled_matmul_reference,
+           .output_format = [](const Case&) -> const Format& { return format_named("float32"); },
+           .element_bounds = scaled_matmul_bounds,
+           .expected_errors = scaled_matmul_errors,
+           .tolerance = scaled_matmul_tolerance,
+           .generate = generate_scaled_matmul}};
 }
 
 }  // namespace assay

@@ -39,11 +39,8 @@ Parameter scaling_parameter(const std::string& name, const std::string& of) {
 }
 
 Parameter scales_parameter() {
-  return {.name = "scales",
-          .kind = ParameterKind::kWord,
-          .default_value = kFreeScales,
-          .choices = {kFreeScales, "power_of_two"},
-          .words = "whether scales are powers of two alone"};
+  return word_parameter("scales", {kFreeScales, "power_of_two"},
+                        "whether scales are powers of two alone");
 }
 
 ScaleGrid scale_grid(const Case& c, const std::string& attribute, const std::string& scaling,

@@ -40,14 +40,13 @@ void clamp_values(double largest, T* values, std::int64_t n) {
 
 std::vector<Parameter> unit_parameters(std::vector<Parameter> own, bool widens) {
   if (widens) {
-    own.push_back({.name = "compute_dtype",
-                   .kind = ParameterKind::kDtype,
-                   .words = "what operands are widened to first, float32 or float64; their own "
-                            "dtype where nothing is said"});
+    own.push_back(
+        dtype_parameter("compute_dtype",
+                        "what operands are widened to first, float32 or float64; their own "
+                        "dtype where nothing is said"));
   }
-  own.push_back({.name = "output_dtype",
-                 .kind = ParameterKind::kDtype,
-                 .words = "of the result; that of the operands where nothing is said"});
+  own.push_back(
+      dtype_parameter("output_dtype", "of the result; that of the operands where nothing is said"));
   own.push_back({.name = "saturate",
                  .words = "results beyond the range become its largest value, and NaN 0; the "
                           "machine's way where nothing is said"});

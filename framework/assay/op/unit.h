@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstring>
-#include <string>
 #include <vector>
 
 #include "assay/format/convert.h"
@@ -38,6 +37,9 @@ VectorArithmetic arithmetic_of(const Call& call, const Format& input);
 // and the inputs, if the inputs differ or are not float, or if the output is not float.
 const Format& operand_format(const Case& test_case, const std::vector<const char*>& names,
                              const Format& output);
+
+// Elements of a result that a thread computes at a time, so that its scratch memory stays in cache.
+inline constexpr std::int64_t kElementsOfPart = 1 << 12;
 
 // Stores `n` values at `to` in a result's format, rounded to nearest even. If `overflow` saturates,
 // values beyond the range of the case's output dtype become its largest value, and NaN becomes 0.

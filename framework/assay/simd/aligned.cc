@@ -6,7 +6,6 @@
 #include <hwy/highway.h>
 
 #include <cfenv>
-#include <cmath>
 
 #include "assay/simd/unroll.h"
 

@@ -11,8 +11,6 @@
 
 #include <hwy/highway.h>
 
-#include <cstdint>
-
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;

@@ -3,7 +3,6 @@
 // fuse multiply-adds in polynomials and nowhere else. So every machine gets the same bits.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 namespace assay::simd {

@@ -6,7 +6,6 @@
 #include <hwy/highway.h>
 
 #include <cmath>
-#include <cstring>
 #include <utility>
 
 #include "assay/simd/product_error-inl.h"

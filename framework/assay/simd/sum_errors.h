@@ -14,20 +14,20 @@ struct RoundingMoments {
   // Factors of G or G^2: for a number that may be any multiple of G, for a known odd multiple, and
   // for a tie, which is an odd multiple of G = U / 2.
   struct ByGrid {
-    double any, odd, tie;
+    double any = 0, odd = 0, tie = 0;
   };
   // The variance that a rounding adds: unit_variance U^2 + grid_variance G^2, in twelfths.
-  double unit_variance;
-  ByGrid grid_variance;
+  double unit_variance = 1;
+  ByGrid grid_variance = {};
   // The mean that a rounding adds: unit_mean U + grid_mean G. With `has_sign`, this is multiplied
   // by the sign of the number.
-  double unit_mean;
-  ByGrid grid_mean;
-  bool has_sign;
+  double unit_mean = 0;
+  ByGrid grid_mean = {};
+  bool has_sign = false;
   // A number below lost_below U becomes 0, or U if it is positive and `lost_rises` is set, or -U if
   // it is negative and `lost_falls` is set.
-  double lost_below;
-  bool lost_rises, lost_falls;
+  double lost_below = 1;
+  bool lost_rises = false, lost_falls = false;
 
   bool is_to_nearest_even() const { return grid_variance.tie > 0; }
   bool is_toward_zero() const { return has_sign && unit_mean < 0; }
@@ -35,63 +35,20 @@ struct RoundingMoments {
     return unit_mean != 0 || grid_mean.any != 0 || grid_mean.odd != 0 || grid_mean.tie != 0;
   }
 };
-inline constexpr RoundingMoments kNearestEvenMoments = {.unit_variance = 1,
-                                                        .grid_variance = {2, -4, 8},
-                                                        .unit_mean = 0,
-                                                        .grid_mean = {0, 0, 0},
-                                                        .has_sign = false,
-                                                        .lost_below = 0.5,
-                                                        .lost_rises = false,
-                                                        .lost_falls = false};
-inline constexpr RoundingMoments kNearestAwayMoments = {.unit_variance = 1,
-                                                        .grid_variance = {-1, -4, -4},
-                                                        .unit_mean = 0,
-                                                        .grid_mean = {0.5, 0, 1},
-                                                        .has_sign = true,
-                                                        .lost_below = 0.5,
-                                                        .lost_rises = false,
-                                                        .lost_falls = false};
-inline constexpr RoundingMoments kTowardZeroMoments = {.unit_variance = 1,
-                                                       .grid_variance = {-1, -4, -4},
-                                                       .unit_mean = -0.5,
-                                                       .grid_mean = {0.5, 0, 0},
-                                                       .has_sign = true,
-                                                       .lost_below = 1,
-                                                       .lost_rises = false,
-                                                       .lost_falls = false};
-inline constexpr RoundingMoments kUpMoments = {.unit_variance = 1,
-                                               .grid_variance = {-1, -4, -4},
-                                               .unit_mean = 0.5,
-                                               .grid_mean = {-0.5, 0, 0},
-                                               .has_sign = false,
-                                               .lost_below = 1,
-                                               .lost_rises = true,
-                                               .lost_falls = false};
-inline constexpr RoundingMoments kDownMoments = {.unit_variance = 1,
-                                                 .grid_variance = {-1, -4, -4},
-                                                 .unit_mean = -0.5,
-                                                 .grid_mean = {0.5, 0, 0},
-                                                 .has_sign = false,
-                                                 .lost_below = 1,
-                                                 .lost_rises = false,
-                                                 .lost_falls = true};
+inline constexpr RoundingMoments kNearestEvenMoments = {.grid_variance = {2, -4, 8},
+                                                        .lost_below = 0.5};
+inline constexpr RoundingMoments kNearestAwayMoments = {
+    .grid_variance = {-1, -4, -4}, .grid_mean = {0.5, 0, 1}, .has_sign = true, .lost_below = 0.5};
+inline constexpr RoundingMoments kTowardZeroMoments = {
+    .grid_variance = {-1, -4, -4}, .unit_mean = -0.5, .grid_mean = {0.5, 0, 0}, .has_sign = true};
+inline constexpr RoundingMoments kUpMoments = {
+    .grid_variance = {-1, -4, -4}, .unit_mean = 0.5, .grid_mean = {-0.5, 0, 0}, .lost_rises = true};
+inline constexpr RoundingMoments kDownMoments = {
+    .grid_variance = {-1, -4, -4}, .unit_mean = -0.5, .grid_mean = {0.5, 0, 0}, .lost_falls = true};
 // The error is within one unit on both sides.
-inline constexpr RoundingMoments kToOddMoments = {.unit_variance = 2,
-                                                  .grid_variance = {0, 0, 0},
-                                                  .unit_mean = 0,
-                                                  .grid_mean = {0, 0, 0},
-                                                  .has_sign = false,
-                                                  .lost_below = 1,
-                                                  .lost_rises = true,
-                                                  .lost_falls = true};
-inline constexpr RoundingMoments kStochasticMoments = {.unit_variance = 2,
-                                                       .grid_variance = {0, 0, 0},
-                                                       .unit_mean = 0,
-                                                       .grid_mean = {0, 0, 0},
-                                                       .has_sign = false,
-                                                       .lost_below = 1,
-                                                       .lost_rises = false,
-                                                       .lost_falls = false};
+inline constexpr RoundingMoments kToOddMoments = {
+    .unit_variance = 2, .lost_rises = true, .lost_falls = true};
+inline constexpr RoundingMoments kStochasticMoments = {.unit_variance = 2};
 
 // A rounding to a floating-point format.
 struct RoundingToFormat {
