@@ -47,6 +47,8 @@ def skipped_parts(result):
     if result.skipped:
         return [result.name]
     parts = re.findall(r"^\[  SKIPPED \] ([\w/]+\.[\w/]+)", result.output, re.M)
+    if not parts:  # --gtest_brief=1 prints only the places
+        parts = re.findall(r"([\w.]+):\d+: Skipped$", result.output, re.M)
     found = re.findall(r"^ *(\w+) \((\S+)\)(?: \[.*\])?(?:\n.*)? \.\.\. skipped ", result.output, re.M)
     parts += [f"{where.removeprefix('__main__.').split('.')[0]}.{name}" for name, where in found]
     # Without verbosity=2, unittest prints only the number.
@@ -81,6 +83,8 @@ def selftest():
     assert skipped_parts(Result("r.S", output=google)) == ["r.S/S.A"]
     assert skipped_parts(Result("p", output=python)) == ["p/C.test_a", "p/C.test_b", "p/D.setUpClass"]
     assert skipped_parts(Result("p", output="..s\nOK (skipped=1)\n")) == ["p/1_tests_without_a_name"]
+    brief = "/x/tests/a/b_test.cc:131: Skipped\nthe reason\n[  PASSED  ] 21 tests.\n[  SKIPPED ] 2 tests.\n"
+    assert skipped_parts(Result("a", output=brief)) == ["a/b_test.cc"]
     assert skipped_parts(Result("p", output="OK\n")) == []
     assert skipped_parts(Result("q", skipped=True)) == ["q"]
     patterns = allowed("# comment\n\nr.S/*  a reason\nq  a reason\nwithout_a_reason\n")
