@@ -16,8 +16,10 @@ assay_needed=(
   python3 python3-h5py python3-numpy
   pybind11-dev python3-dev python3-pytest python3-pytest-xdist
   python3-pip python3-venv python3-setuptools python3-wheel
-  dpkg-dev file groff-base strace zsh
 )
+# Beside these, what tests start. A test whose program is missing is skipped, which CI counts as a failure.
+# shellcheck disable=SC2034  # read by ./check and .ci/run
+assay_needed_by_tests=(dpkg-dev file git groff-base strace zsh chromium cppcheck python3-torch)
 
 say() { printf '%s: %s\n' "$assay_name" "$*"; }
 
@@ -53,6 +55,31 @@ assay_step() {
     printf '\n'
   } >&2
   stop "$name failed (exit code $status). Above: the end of $log${assay_hint:+ -- $assay_hint}"
+}
+
+# assay_test PRESET [ARGUMENT...]: runs ctest, whose summary is the end of the output. Fails if no test ran, and with
+# CI=true if a test was skipped that tests/skipped.txt does not explain. The results stay in build/.../tests.xml.
+assay_test() {
+  local preset=$1 status=0 results=Testing/tests.xml build
+  shift
+  build=build/$(assay_build_folder "$preset")
+  rm -f "$build/$results"
+  ctest --preset "$preset" --no-tests=error --output-on-failure --parallel "${CTEST_PARALLEL_LEVEL:-$(nproc)}" \
+    --output-junit "$results" --test-output-size-passed 100000000 "$@" || status=$?
+  [[ -e $build/$results ]] || return "$((status ? status : 1))"
+  if ! python3 -B tests/check_results.py "$build/$results" && [[ ${CI:-} == true ]]; then
+    say "the skipped tests above count as failures" >&2
+    status=1
+  fi
+  return "$status"
+}
+
+# The build folder of a test preset, below build/.
+assay_build_folder() {
+  case $1 in
+    quick | nightly) printf 'release\n' ;;
+    *) printf '%s\n' "$1" ;;
+  esac
 }
 
 # assay_packages [PACKAGE...]: installs what is missing of assay_needed and of the arguments. Says

@@ -1,6 +1,8 @@
-# Included by ctest: one test a suite of a GoogleTest program (a process a test takes longer to start
-# than most tests take), from the variables program, room, properties and list (the file that keeps
-# the suites). Listed again whenever the program is another.
+# Included by ctest: one test for each suite of a GoogleTest program (a process for each test takes longer to start
+# than most tests take), from the variables program, room, labels, properties and list (the file that keeps
+# the suites). Listed again whenever the program is another. Tests with an entry of their own in labels.txt are
+# separate tests with these labels.
+include("${CMAKE_CURRENT_LIST_DIR}/Labels.cmake")
 if(NOT EXISTS "${program}")
   add_test("${room}.NOT_BUILT" "${program}")
   return()
@@ -37,9 +39,41 @@ if(NOT kept STREQUAL key)
   file(RENAME "${list}.${new}" "${list}")  # another ctest may read it at the same time
 endif()
 file(STRINGS "${list}" suites REGEX "^[^#]")
+assay_label_lines(${room} lines)
+
+# assay_add_filtered(name filter labels): a filter that matches nothing is no pass.
+function(assay_add_filtered name filter test_labels)
+  add_test("${name}" "${program}" "--gtest_filter=${filter}")
+  list(REMOVE_DUPLICATES test_labels)
+  set(cost "")
+  if(";${test_labels};" MATCHES ";slow;")  # ctest has no IN_LIST
+    set(cost COST 100)
+  endif()
+  set_tests_properties("${name}" PROPERTIES FAIL_REGULAR_EXPRESSION "Running 0 tests" LABELS "${test_labels}"
+    ${properties} ${cost})
+endfunction()
+
 foreach(suite IN LISTS suites)
-  add_test("${room}.${suite}" "${program}" "--gtest_filter=${suite}.*")
-  # A filter that matches nothing is no pass.
-  set_tests_properties("${room}.${suite}" PROPERTIES
-    FAIL_REGULAR_EXPRESSION "Running 0 tests" ${properties})
+  set(suite_labels ${labels})
+  set(separate "")
+  foreach(line IN LISTS lines)
+    assay_label_fields("${line}")
+    string(REPLACE "*" ".*" pattern "${entry_suite}")
+    if(NOT suite MATCHES "^${pattern}$")
+      continue()
+    endif()
+    if(entry_test STREQUAL "*")
+      list(APPEND suite_labels ${entry_labels})
+    else()
+      string(REPLACE "*" "all" name "${room}.${suite}.${entry_test}")
+      assay_add_filtered("${name}" "${suite}.${entry_test}" "${labels};${entry_labels}")
+      list(APPEND separate "${suite}.${entry_test}")
+    endif()
+  endforeach()
+  set(filter "${suite}.*")
+  if(separate)
+    list(JOIN separate ":" separate)
+    string(APPEND filter "-${separate}")
+  endif()
+  assay_add_filtered("${room}.${suite}" "${filter}" "${suite_labels}")
 endforeach()

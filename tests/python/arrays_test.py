@@ -286,4 +286,4 @@ assert case.judge(c, standard="torch") and case.judge(producer="npu", standard="
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)

@@ -227,4 +227,4 @@ if __name__ == "__main__":
     if "--all" in sys.argv:
         sys.argv.remove("--all")
         PAIRS = 100000
-    unittest.main()
+    unittest.main(verbosity=2)

@@ -202,4 +202,4 @@ class Campaign(TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)

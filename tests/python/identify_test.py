@@ -129,4 +129,4 @@ class Memory(TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)

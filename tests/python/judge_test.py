@@ -486,4 +486,4 @@ class Threads(TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)

@@ -52,4 +52,4 @@ class Wheel(TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)

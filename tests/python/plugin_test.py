@@ -162,4 +162,4 @@ class Plugin(TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)

@@ -363,4 +363,4 @@ class Tensors(TestCase):
 if __name__ == "__main__":
     # A core file or a signal of the tests above is not wanted in the directory of the build.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    unittest.main()
+    unittest.main(verbosity=2)

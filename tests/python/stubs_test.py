@@ -155,4 +155,4 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["--write"]:
         STUBS.write_text(stubs())
     else:
-        unittest.main()
+        unittest.main(verbosity=2)

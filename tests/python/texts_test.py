@@ -136,4 +136,4 @@ class Devices(TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)

@@ -150,4 +150,4 @@ class Stored(TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)

@@ -263,4 +263,4 @@ if __name__ == "__main__":
     if subprocess.run(["strace", "-f", "-o", "/dev/null", "true"], capture_output=True).returncode != 0:
         print("strace cannot be used here")
         sys.exit(77)
-    unittest.main()
+    unittest.main(verbosity=2)
