@@ -111,6 +111,7 @@ class HelpLayout : public CLI::Formatter {
       out += make_group(heading, false, options);
     }
     out += make_subcommands(app, mode) + '\n' + make_footer(app);
+    while (out.ends_with("\n\n")) out.pop_back();
     if (shown < all) {
       out += formatted("\n`{} --help-all` shows {} more options.\n", name, all - shown);
     }

@@ -87,12 +87,12 @@ void ErrorLines::end(const std::string& advice) const {
     return colon == std::string::npos ? error : error.substr(colon);
   };
   std::map<std::string, std::int64_t> counts;  // by reason
-  for (const std::string& error : errors_) ++counts[error.reason()];
+  for (const std::string& error : errors_) ++counts[reason_of(error)];
   std::int64_t hidden = 0;
   std::size_t lines = 0;
   std::set<std::string> merged;
   for (const std::string& error : errors_) {
-    const std::string reason = error.reason();
+    const std::string reason = reason_of(error);
     const std::int64_t count = counts[reason];
     const bool is_merged = count > kMostAlike;
     if (is_merged && !merged.insert(reason).second) continue;
