@@ -14,6 +14,7 @@
 #include <string>
 
 #include "error_of.h"
+#include "files.h"
 
 namespace assay {
 namespace {
@@ -217,7 +218,7 @@ TEST(UnpackedFolder, MachineOfAnOutputThatIsNotThere) {
   std::ofstream(folder + "/assay_cases.json")
       << R"({"assay_cases": 1, "cases": [{"name": "a", "op": "exp",
              "machines": {"outputs/npu": "hopper"}}]})";
-  EXPECT_THAT(error_of([&] { (void)open_unpacked(folder, {}).cases->read("a"); }),
+  EXPECT_THAT(file_error_of([&] { (void)open_unpacked(folder, {}).cases->read("a"); }),
               HasSubstr("the machine of outputs/npu: the case has no such output"));
 }
 
