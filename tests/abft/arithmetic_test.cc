@@ -17,6 +17,7 @@
 #include "assay/machine/exact_matmul.h"
 #include "assay/machine/vector.h"
 #include "error_of.h"
+#include "sum_oracles.h"
 
 namespace assay::abft {
 namespace {

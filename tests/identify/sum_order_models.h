@@ -10,6 +10,7 @@
 #include "assay/base/random.h"
 #include "assay/base/text.h"
 #include "assay/identify/sum_order_search.h"
+#include "sum_oracles.h"
 
 namespace assay::identify {
 

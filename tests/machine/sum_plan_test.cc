@@ -10,6 +10,7 @@
 
 #include "assay/base/text.h"
 #include "assay/simd/targets.h"
+#include "sum_oracles.h"
 #include "vector_inputs.h"
 
 namespace assay {

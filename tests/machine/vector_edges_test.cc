@@ -12,6 +12,7 @@
 #include "assay/base/text.h"
 #include "assay/machine/sum_plan.h"
 #include "assay/machine/vector.h"
+#include "sum_oracles.h"
 #include "vector_inputs.h"
 
 namespace assay::vector_edges {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "assay/simd/targets.h"
+#include "sum_oracles.h"
 #include "vector_inputs.h"
 
 namespace assay {

@@ -20,6 +20,7 @@
 #include "assay/base/random.h"
 #include "assay/simd/targets.h"
 #include "error_of.h"
+#include "sum_oracles.h"
 #include "vector_inputs.h"
 
 namespace assay {

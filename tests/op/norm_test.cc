@@ -16,6 +16,7 @@
 #include "assay/machine/vector.h"
 #include "assay/op/operator.h"
 #include "assay/op/sum_bound.h"
+#include "sum_oracles.h"
 #include "vector_cases.h"
 
 namespace assay {

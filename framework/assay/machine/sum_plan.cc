@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <optional>
 
 #include "assay/base/float_environment.h"
 
@@ -186,97 +185,6 @@ void sum_columns(const SumSchedule& schedule, const VectorArithmetic& unit,
   std::copy_n(x, w, sums);
 }
 
-// -- The oracle: values instead of slots, by recursion -------------------------------------------
-
-using Sum = std::optional<double>;
-
-class Oracle {
- public:
-  Oracle(const VectorArithmetic& unit, const SumStage& stage) : unit_(unit), stage_(stage) {}
-
-  Sum of(const std::vector<double>& x) const {
-    std::vector<Sum> all(x.begin(), x.end());
-    if (stage_.family == SumFamily::kSequential) return one_by_one(all);
-    if (stage_.family == SumFamily::kPairwise) return neighbours(all);
-    const auto n = static_cast<std::int64_t>(x.size());
-    const std::int64_t left = half_of(stage_, n);
-    if (stage_.family == SumFamily::kHalves && n > stage_.leaf && left > 0) {
-      return add(of({x.begin(), x.begin() + left}), of({x.begin() + left, x.end()}));
-    }
-    const std::int64_t main = stage_.round > 0 ? n - n % stage_.round : n;
-    const std::int64_t tail = stage_.tail_lanes * stage_.tail_accumulators;
-    const std::int64_t rest = tail > 1 ? n - (n - main) % tail : main;
-    Sum sum =
-        lanes({x.begin(), x.begin() + main}, stage_.lanes, stage_.vector, stage_.accumulators);
-    sum = add(sum, lanes({x.begin() + main, x.begin() + rest}, stage_.tail_lanes, 1,
-                         stage_.tail_accumulators));
-    for (auto at = x.begin() + rest; at != x.end(); ++at) sum = add(sum, *at);
-    return sum;
-  }
-
- private:
-  Sum add(const Sum& a, const Sum& b) const {
-    if (!a || !b) return a ? a : b;
-    return vector_oracle(unit_, VectorOp::kAdd, *a, *b);
-  }
-  Sum one_by_one(const std::vector<Sum>& x) const {
-    Sum sum;
-    for (const Sum& v : x) sum = add(sum, v);
-    return sum;
-  }
-  Sum neighbours(std::vector<Sum> x) const {
-    if (x.size() <= 1) return x.empty() ? Sum{} : x[0];
-    std::vector<Sum> pairs;
-    for (std::size_t i = 0; i < x.size(); i += 2) {
-      pairs.push_back(i + 1 < x.size() ? add(x[i], x[i + 1]) : x[i]);
-    }
-    return neighbours(pairs);
-  }
-  Sum upper_half_to_lower(std::vector<Sum> x) const {
-    if (x.size() <= 1) return x.empty() ? Sum{} : x[0];
-    const std::size_t half = std::bit_ceil(x.size()) / 2;
-    std::vector<Sum> lower(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(half));
-    for (std::size_t i = half; i < x.size(); ++i) lower[i - half] = add(lower[i - half], x[i]);
-    return upper_half_to_lower(lower);
-  }
-  Sum met(const std::vector<Sum>& x, MeetOrder order) const {
-    return order == MeetOrder::kSequential  ? one_by_one(x)
-           : order == MeetOrder::kAscending ? neighbours(x)
-                                            : upper_half_to_lower(x);
-  }
-  Sum lanes(const std::vector<double>& x, std::int64_t count, std::int64_t vector,
-            std::int64_t accumulators) const {
-    std::vector<Sum> lane_sums;
-    const auto n = static_cast<std::int64_t>(x.size());
-    for (std::int64_t lane = 0; lane < count; ++lane) {
-      std::vector<Sum> sums(static_cast<std::size_t>(accumulators));
-      std::int64_t e = 0;
-      for (std::int64_t start = lane * vector; start < n; start += count * vector) {
-        for (std::int64_t i = start; i < std::min(start + vector, n); ++i, ++e) {
-          Sum& sum = sums[static_cast<std::size_t>(e % accumulators)];
-          sum = add(sum, x[static_cast<std::size_t>(i)]);
-        }
-      }
-      lane_sums.push_back(met(sums, stage_.accumulator_order));
-    }
-    const std::int64_t warp = stage_.warp > 0 ? std::min(stage_.warp, count) : count;
-    const std::int64_t groups = (count + warp - 1) / warp;
-    std::vector<Sum> rest;
-    for (std::int64_t i = 0; i < (stage_.warps_first ? warp : groups); ++i) {
-      std::vector<Sum> group;  // the lanes of one number, or those of a warp
-      for (std::int64_t j = 0; j < (stage_.warps_first ? groups : warp); ++j) {
-        const std::int64_t lane = stage_.warps_first ? j * warp + i : i * warp + j;
-        if (lane < count) group.push_back(lane_sums[static_cast<std::size_t>(lane)]);
-      }
-      rest.push_back(met(group, stage_.warps_first ? MeetOrder::kDescending : stage_.lane_order));
-    }
-    return met(rest, stage_.warps_first ? stage_.lane_order : MeetOrder::kDescending);
-  }
-
-  const VectorArithmetic& unit_;
-  const SumStage& stage_;
-};
-
 }  // namespace
 
 SumSchedule::SumSchedule(const SumPlan& plan, std::int64_t n) : n_(n) {
@@ -312,22 +220,6 @@ void SumSchedule::sum(const VectorArithmetic& unit, const VectorArithmetic& seco
 void SumSchedule::sum(const VectorArithmetic& unit, const VectorArithmetic& second_unit,
                       std::int64_t w, float* x, float* sums) const {
   sum_columns(*this, unit, second_unit, w, x, sums);
-}
-
-double plan_oracle(const VectorArithmetic& unit, const VectorArithmetic& second_unit,
-                   const SumPlan& plan, std::int64_t n, const double* x, std::int64_t stride) {
-  if (n == 0) return 0;
-  const std::int64_t block = plan.block > 0 ? plan.block : n;
-  std::vector<double> sums;
-  for (std::int64_t start = 0; start < n; start += block) {
-    std::vector<double> values;
-    for (std::int64_t i = start; i < std::min(start + block, n); ++i) {
-      values.push_back(x[i * stride]);
-    }
-    take_in(unit, static_cast<std::int64_t>(values.size()), values.data());
-    sums.push_back(*Oracle(unit, plan.first).of(values));
-  }
-  return *Oracle(second_unit, plan.second).of(sums);
 }
 
 }  // namespace assay

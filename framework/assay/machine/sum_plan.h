@@ -87,8 +87,10 @@ class SumSchedule {
   };
   Depth depth() const;
 
-  // Writes plan_oracle() of column j of a row-major n x w matrix to sums[j], with the same bits.
-  // Overwrites `x`. Both units need fits_float32() for arrays of float32.
+  // Writes the sum of column j of a row-major n x w matrix to sums[j], or +0 if n is 0. The first
+  // stage adds in the arithmetic of `unit`, and the second in that of `second_unit`, whose format
+  // holds the values of `unit`. Overwrites `x`. Both units need fits_float32() for arrays of
+  // float32.
   void sum(const VectorArithmetic& unit, const VectorArithmetic& second_unit, std::int64_t w,
            double* x, double* sums) const;
   void sum(const VectorArithmetic& unit, const VectorArithmetic& second_unit, std::int64_t w,
@@ -98,11 +100,5 @@ class SumSchedule {
   std::int64_t n_;
   std::vector<Additions> first_, second_;
 };
-
-// The scalar oracle. Returns the sum of x[i * stride] for i < n, or +0 if n is 0. The first stage
-// adds in the arithmetic of `unit`, and the second in that of `second_unit`, whose format holds the
-// values of `unit`.
-double plan_oracle(const VectorArithmetic& unit, const VectorArithmetic& second_unit,
-                   const SumPlan& plan, std::int64_t n, const double* x, std::int64_t stride = 1);
 
 }  // namespace assay

@@ -140,24 +140,6 @@ simd::VectorUnit simd_unit(const VectorArithmetic& unit) {
           unit.subnormals == Subnormals::kFlush, unit.fused};
 }
 
-// A tree over x[0], x[stride], ...: its left part is the largest power of two below n.
-double tree_oracle(const VectorArithmetic& unit, std::int64_t n, const double* x,
-                   std::int64_t stride) {
-  if (n == 1) return flushed(unit, *x);
-  const auto left = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n - 1)));
-  return vector_oracle(unit, VectorOp::kAdd, tree_oracle(unit, left, x, stride),
-                       tree_oracle(unit, n - left, x + left * stride, stride));
-}
-
-double chain_oracle(const VectorArithmetic& unit, std::int64_t n, const double* x,
-                    std::int64_t stride) {
-  double sum = flushed(unit, *x);
-  for (std::int64_t i = 1; i < n; ++i) {
-    sum = vector_oracle(unit, VectorOp::kAdd, sum, x[i * stride]);
-  }
-  return sum;
-}
-
 // to[i] = left[i] + right[i], as the unit writes it.
 void add_rows(const VectorArithmetic& unit, std::int64_t n, const double* left, const double* right,
               double* to) {
@@ -385,21 +367,6 @@ void vector_apply(const VectorArithmetic& unit, VectorOp op, std::int64_t n,
     }
     if (!exact) write_array(unit, out, count);
   }
-}
-
-double reduce_oracle(const VectorArithmetic& unit, ReduceOrder order, std::int64_t chunk,
-                     std::int64_t n, const double* x, std::int64_t stride) {
-  if (n == 0) return 0;
-  if (order == ReduceOrder::kSequential) return chain_oracle(unit, n, x, stride);
-  if (order == ReduceOrder::kPairwise) return tree_oracle(unit, n, x, stride);
-  std::vector<double> sums;
-  for (std::int64_t start = 0; start < n; start += chunk) {
-    sums.push_back(tree_oracle(unit, std::min(chunk, n - start), x + start * stride, stride));
-  }
-  const auto count = static_cast<std::int64_t>(sums.size());
-  if (order == ReduceOrder::kHighDim) return tree_oracle(unit, count, sums.data(), 1);
-  return chain_oracle(order == ReduceOrder::kBlock ? block_arithmetic(unit) : unit, count,
-                      sums.data(), 1);
 }
 
 void reduce_sum(const VectorArithmetic& unit, ReduceOrder order, std::int64_t chunk, std::int64_t n,

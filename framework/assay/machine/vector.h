@@ -62,14 +62,9 @@ enum class ReduceOrder : std::uint8_t {
 // Returns the unit's policies in float32, or in float64 if the unit computes in float64.
 VectorArithmetic block_arithmetic(const VectorArithmetic& unit);
 
-// The scalar oracle. Returns the sum of x[i * stride] for i < n, or +0 if n is 0. Only the last
-// three orders read `chunk`, which is at least 1. The result is a value of the unit's format, or of
-// block_arithmetic()'s for kBlock.
-double reduce_oracle(const VectorArithmetic& unit, ReduceOrder order, std::int64_t chunk,
-                     std::int64_t n, const double* x, std::int64_t stride = 1);
-
-// Writes reduce_oracle of column j of a row-major n x w matrix to sums[j], with the same bits.
-// Overwrites `x`. Arrays of float32 need fits_float32(unit).
+// Writes the sum of column j of a row-major n x w matrix to sums[j], or +0 if n is 0. Only the last
+// three orders read `chunk`, which is at least 1. A sum is a value of the unit's format, or of
+// block_arithmetic()'s for kBlock. Overwrites `x`. Arrays of float32 need fits_float32(unit).
 void reduce_sum(const VectorArithmetic& unit, ReduceOrder order, std::int64_t chunk, std::int64_t n,
                 std::int64_t w, double* x, double* sums);
 void reduce_sum(const VectorArithmetic& unit, ReduceOrder order, std::int64_t chunk, std::int64_t n,
