@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <string>
 
-#include "assay/judge/findings.h"
 #include "assay/judge/bound.h"
+#include "assay/judge/findings.h"
 #include "assay/judge/verdict.h"
 
 namespace assay {
