@@ -1,11 +1,11 @@
-// Tells how to mend what keeps cases from being compared.
+// Tells how to fix cases that cannot be compared.
 #pragma once
 
 #include "assay/gate/case_report.h"
 
 namespace assay::tools {
 
-// Adds a note for each kind of lack: the number of cases, the first one, and the command that mends
+// Adds a note for each kind of lack: the number of cases, the first one, and the command that fixes
 // it.
 void note_lacks(GateReport& report);
 

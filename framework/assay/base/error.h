@@ -7,7 +7,7 @@
 
 namespace assay {
 
-// A given value is refused: a case, an argument or a request, which the user can mend. what() is
+// A given value is refused: a case, an argument or a request, which the user can fix. what() is
 // the reason. All other exceptions mean a mistake in the program, and no verdict hides them.
 // base/text.h has refuse(), which formats the reason.
 class Refusal : public std::invalid_argument {

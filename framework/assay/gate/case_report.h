@@ -44,7 +44,7 @@ enum class Remark : std::uint8_t {
   kExpired,         // it is listed as a failure, but no longer excused
 };
 
-// What keeps an output from being compared with its case. Each caller says how to mend it.
+// The reason why an output cannot be compared with its case, if the user can fix it.
 enum class Lack : std::uint8_t {
   kNothing,
   kGoldenResult,  // there is no golden result, and one can be computed from the inputs
