@@ -202,7 +202,7 @@ class Overwriting(unittest.TestCase):
         ran = self.run_line(line, f"{option} '{target}'", behind)
         where = (name, option, target, ran)
         self.assertEqual(ran.returncode, 2, where)
-        self.assertRegex(ran.stderr, r"is an input|which is an input|would both write|machines are found",
+        self.assertRegex(ran.stderr, r"is an input|which is an input|would both write|folder of machine files",
                          where)
         self.assertIn(os.path.basename(target), ran.stderr, where)
         self.assertEqual(state_of(self.root), before, where)
