@@ -123,9 +123,9 @@ class Hostile(unittest.TestCase):
         refused(2, leave, f"error: {SAMPLE}: /cases/dot/e5m2: the process that looked at it ended "
                           f"with exit status 7{tail}")
         refused(1, "os.write(3, b'its root is broken\\0')\nos.read(3, 9)",
-                f"error: {SAMPLE}: its root is broken\n")
+                f"error: {SAMPLE}: its root is broken")
         refused(0, leave, f"error: {SAMPLE}: the program that looks at files, {checker}, does not "
-                          "answer (ended with exit status 7); --trust reads it without\n")
+                          "answer (ended with exit status 7); --trust reads it without")
         ran = self.run_assay("inspect", "--trust", SAMPLE,
                              env={**os.environ, "ASSAY_FILE_CHECKER": str(checker)})
         self.assertEqual(ran.returncode, 0)
