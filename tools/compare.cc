@@ -10,6 +10,7 @@
 #include "assay/base/text.h"
 #include "assay/datasets/arrays/array_file.h"
 #include "assay/datasets/arrays/array_judge.h"
+#include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/runner/file_gate.h"
 #include "assay/gate/gate.h"
 #include "assay/report/gate_text.h"
@@ -188,7 +189,8 @@ std::vector<Verdict> judge_pair(const Pair& pair, const GateRequest& request,
     }
     return verdicts;
   } catch (const std::bad_alloc&) {
-    throw FileError(actual, "", "and {}: comparing them needs more memory than there is", expected);
+    throw file_error(actual, "", "and {}: comparing them needs more memory than there is",
+                     expected);
   }
 }
 
@@ -317,7 +319,7 @@ int compare_several(const CompareOptions& o, const std::vector<std::string>& act
     if (in_actual.count(name) == 0) expected_alone.push_back(name);
   }
   if (seen.empty()) {
-    throw NoCaseError(
+    throw file_error<NoCaseError>(
         o.actual.path, "",
         "and {} have no array of the same name: {}; {}. Name two arrays: {}:/{} {}:/{}",
         o.expected.path, alone_text(actual_alone, "the one"),

@@ -13,6 +13,7 @@
 #include "assay/base/words.h"
 #include "assay/cases/source_names.h"
 #include "assay/datasets/arrays/folder.h"
+#include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/store/dataset_file.h"
 
 namespace assay::tools {
@@ -183,8 +184,9 @@ void choose_cases(const GateFileOptions& o, int threads,
     if (matched.count(glob) != 0 || is_known(glob)) continue;
     // This call throws an error that suggests similar names.
     if (alone) (void)sources.opened(found.files.front().golden).cases->case_names(glob);
-    throw NoCaseError(joined(o.golden), "", "no case matches '{}'; the {} files have {} cases",
-                      glob, found.files.size(), all);
+    throw file_error<NoCaseError>(joined(o.golden), "",
+                                  "no case matches '{}'; the {} files have {} cases", glob,
+                                  found.files.size(), all);
   }
   std::vector<std::string> unmatched;
   for (const std::string& glob : o.filter.excluded) {
@@ -199,7 +201,8 @@ void choose_cases(const GateFileOptions& o, int threads,
   }
   const bool none_known = std::none_of(o.filter.chosen.begin(), o.filter.chosen.end(), is_known);
   if (found.cases == 0 && all > 0 && none_known) {
-    throw NoCaseError(joined(o.golden), "", "--exclude leaves none of its {} cases", all);
+    throw file_error<NoCaseError>(joined(o.golden), "", "--exclude leaves none of its {} cases",
+                                  all);
   }
 }
 

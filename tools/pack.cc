@@ -2,6 +2,7 @@
 #include <map>
 
 #include "assay/base/text.h"
+#include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/layouts/unpacked_folder.h"
 #include "sources.h"
 
@@ -82,7 +83,7 @@ int run_pack(const PackOptions& o, const Context& context) {
     for (const std::string& name : from.case_names(o.glob)) {
       const auto [before, is_new] = whence.emplace(name, from.path());
       if (!is_new) {
-        throw FileError(from.path(), name, "is also a case of {}", before->second);
+        throw file_error(from.path(), name, "is also a case of {}", before->second);
       }
       try {
         if (file != nullptr) {

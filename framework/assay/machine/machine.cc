@@ -262,24 +262,32 @@ std::size_t choice_of(const SpecText& text, const SpecText::Setting& setting,
   return text.choice(setting, std::vector<std::string>(words.begin(), words.end()));
 }
 
+// Reads the value of a parameter whose type is T.
+template <typename T>
+T value_of(const UnitParameter& parameter, const SpecText& text, const SpecText::Setting& setting) {
+  if constexpr (std::is_same_v<T, int>) {
+    return text.whole(setting, parameter.low, parameter.high);
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return text.flag(setting);
+  } else if constexpr (std::is_same_v<T, Rounding>) {
+    return text.row(setting, deterministic_rounding_rows()).rounding;
+  } else if constexpr (std::is_same_v<T, std::string_view>) {
+    return kAccumulators[choice_of(text, setting, kAccumulators)];
+  } else {
+    const bool is_order = std::is_same_v<T, ChunkOrder>;
+    const std::span<const std::string_view> orders = kOrders, overflows = kOverflows;
+    return static_cast<T>(choice_of(text, setting, is_order ? orders : overflows));
+  }
+}
+
 void apply(const UnitParameter& parameter, const SpecText& text, const SpecText::Setting& setting,
            DotModel& model) {
-  const auto read = [&]<typename T>(Known<T> DotModel::*) -> T {
-    if constexpr (std::is_same_v<T, int>) {
-      return text.whole(setting, parameter.low, parameter.high);
-    } else if constexpr (std::is_same_v<T, bool>) {
-      return text.flag(setting);
-    } else if constexpr (std::is_same_v<T, Rounding>) {
-      return text.row(setting, deterministic_rounding_rows()).rounding;
-    } else if constexpr (std::is_same_v<T, std::string_view>) {
-      return kAccumulators[choice_of(text, setting, kAccumulators)];
-    } else {
-      const bool is_order = std::is_same_v<T, ChunkOrder>;
-      const std::span<const std::string_view> orders = kOrders, overflows = kOverflows;
-      return static_cast<T>(choice_of(text, setting, is_order ? orders : overflows));
-    }
-  };
-  std::visit([&](auto field) { model.*field = assumed(read(field)); }, parameter.field);
+  std::visit(
+      [&](auto field) {
+        using T = std::remove_reference_t<decltype((model.*field).value)>;
+        model.*field = assumed(value_of<T>(parameter, text, setting));
+      },
+      parameter.field);
 }
 
 // A parameter of the machine, not of one of its dot models.

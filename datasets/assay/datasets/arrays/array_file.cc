@@ -14,6 +14,7 @@
 #include "assay/datasets/arrays/safetensors_file.h"
 #include "assay/datasets/arrays/torch_file.h"
 #include "assay/datasets/checks/file_error.h"
+#include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/store/dataset_file.h"
 #include "assay/datasets/store/opened_file.h"
 #include "assay/datasets/store/reader.h"
@@ -192,8 +193,8 @@ std::string choose(const std::string& file, const std::vector<std::string>& name
   if (names.empty()) throw FileError(file, "", "holds no arrays");
   if (asked.empty()) {
     if (names.size() == 1) return names.front();
-    throw FileError(file, "", "holds {} arrays ({}): name one, as in {}:/{}", names.size(),
-                    listed(names), file, names.front());
+    throw file_error(file, "", "holds {} arrays ({}): name one, as in {}:/{}", names.size(),
+                     listed(names), file, names.front());
   }
   std::ptrdiff_t found = std::ranges::count(names, asked);
   if (found == 0 && asked.ends_with(".npy")) {

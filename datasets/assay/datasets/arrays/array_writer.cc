@@ -6,6 +6,7 @@
 #include "assay/base/text.h"
 #include "assay/datasets/arrays/array_dtypes.h"
 #include "assay/datasets/checks/file_error.h"
+#include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/store/reader.h"
 
 namespace assay {
@@ -29,17 +30,17 @@ std::string kinds_with(const Format& format) {
 void write_array_file(const ArrayFormat& row, const std::string& path,
                       const std::map<std::string, TensorView>& arrays) {
   if (row.write == nullptr) {
-    throw FileError(path, "", "{} files are read, and not written", row.name);
+    throw file_error(path, "", "{} files are read, and not written", row.name);
   }
   if (arrays.empty()) throw FileError(path, "", "there is no array to write");
   if (!row.is_archive && arrays.size() > 1) {
-    throw FileError(path, "", "a file of {} holds one array, not {}", row.name, arrays.size());
+    throw file_error(path, "", "a file of {} holds one array, not {}", row.name, arrays.size());
   }
   for (const auto& [name, view] : arrays) {
     check_array_name(path, name);
     if (!has_name(row, *view.format)) {
-      throw FileError(path, name, "{} has no dtype {}; {} can say it", row.name, view.format->name,
-                      kinds_with(*view.format));
+      throw file_error(path, name, "{} has no dtype {}; {} can say it", row.name, view.format->name,
+                       kinds_with(*view.format));
     }
   }
   try {

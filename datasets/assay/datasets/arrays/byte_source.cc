@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "assay/base/text.h"
+#include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/store/dataset_file.h"
 
 namespace assay {
@@ -32,7 +33,7 @@ class PlainFile : public ByteSource {
     while (count > 0) {
       const ssize_t got = pread(file_, to, static_cast<std::size_t>(count), at);
       if (got < 0 && errno == EINTR) continue;
-      if (got < 0) throw FileError(path_, "", "cannot be read: {}", std::strerror(errno));
+      if (got < 0) throw file_error(path_, "", "cannot be read: {}", std::strerror(errno));
       if (got == 0) throw FileError(path_, "", "is truncated: it ends before the array does");
       at += got;
       count -= got;
@@ -57,20 +58,20 @@ StoredPlace file_place(const std::string& path) {
 std::unique_ptr<ByteSource> open_plain(const std::string& path) {
   struct stat status;
   if (stat(path.c_str(), &status) != 0) {
-    throw FileError(path, "", "cannot be opened: {}", std::strerror(errno));
+    throw file_error(path, "", "cannot be opened: {}", std::strerror(errno));
   }
   if (!S_ISREG(status.st_mode)) throw FileError(path, "", "is not a regular file");
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) throw FileError(path, "", "cannot be opened: {}", std::strerror(errno));
+  if (file < 0) throw file_error(path, "", "cannot be opened: {}", std::strerror(errno));
   return std::make_unique<PlainFile>(path, file, status.st_size);
 }
 
 std::unique_ptr<ByteSource> spooled(const std::string& path, ByteSource& source) {
   const auto refuse = [&] {
-    throw FileError(path, "",
-                    "must be unpacked to a temporary file, which failed: {}; TMPDIR names "
-                    "another folder",
-                    std::strerror(errno));
+    throw file_error(path, "",
+                     "must be unpacked to a temporary file, which failed: {}; TMPDIR names "
+                     "another folder",
+                     std::strerror(errno));
   };
   const char* folder = std::getenv("TMPDIR");
   std::string name =

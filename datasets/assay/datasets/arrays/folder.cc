@@ -9,6 +9,7 @@
 #include "assay/base/text.h"
 #include "assay/datasets/arrays/array_file.h"
 #include "assay/datasets/checks/file_error.h"
+#include "assay/datasets/checks/file_error_text.h"
 
 namespace assay {
 namespace fs = std::filesystem;
@@ -105,7 +106,7 @@ bool is_array_file(std::string_view path) { return !array_ending(path).empty(); 
 NewFolder::NewFolder(const std::string& folder) : folder_(folder) {
   std::error_code error;
   if (fs::exists(folder, error) && !(is_folder(folder) && fs::is_empty(folder, error))) {
-    throw FileError(folder, "", "is there already, and not empty");
+    throw FileError(folder, "", "already exists and is not empty; name a new folder");
   }
   for (fs::path at = fs::absolute(folder).lexically_normal(); !at.empty() && !fs::exists(at, error);
        at = at.parent_path()) {
@@ -115,7 +116,7 @@ NewFolder::NewFolder(const std::string& folder) : folder_(folder) {
   if (error) throw FileError(folder, "", "cannot be made: " + error.message());
   hidden_ = in_folder(folder, ".assay-XXXXXX");
   if (mkdtemp(hidden_.data()) == nullptr) {
-    throw FileError(folder, "", "cannot be written to: {}", std::strerror(errno));
+    throw file_error(folder, "", "cannot be written to: {}", std::strerror(errno));
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "assay/base/text.h"
 #include "assay/datasets/checks/file_error.h"
+#include "assay/datasets/checks/file_error_text.h"
 
 namespace assay {
 namespace {
@@ -69,7 +70,7 @@ constexpr std::pair<std::string_view, std::string_view> kUnread[] = {
 NpyType npy_type(const std::string& path, const Literal& literal) {
   const std::string descr = literal_text(literal);
   const auto refuse = [&](std::string_view why) {
-    throw FileError(path, "", "holds elements of type {}: {}", descr, why);
+    throw file_error(path, "", "holds elements of type {}: {}", descr, why);
   };
   if (literal.text() == nullptr || literal.text()->find_first_of(",(") != std::string::npos) {
     refuse("records or arrays; save each field as an array of its own, as in x['field']");

@@ -16,6 +16,7 @@
 #include "assay/datasets/arrays/raw_file.h"
 #include "assay/datasets/arrays/zip_member.h"
 #include "assay/datasets/checks/file_error.h"
+#include "assay/datasets/checks/file_error_text.h"
 
 namespace assay {
 namespace {
@@ -84,8 +85,8 @@ std::unique_ptr<ArraySource> read_npy(const ArrayRequest& request,
   }
   const int version = std::to_integer<int>(start[6]);
   if (version < 1 || version > 3 || std::to_integer<int>(start[7]) != 0) {
-    throw FileError(path, "", "is of version {}.{} of .npy; 1.0, 2.0 and 3.0 are read", version,
-                    std::to_integer<int>(start[7]));
+    throw file_error(path, "", "is of version {}.{} of .npy; 1.0, 2.0 and 3.0 are read", version,
+                     std::to_integer<int>(start[7]));
   }
   const std::int64_t length_size = std::to_integer<int>(start[6]) == 1 ? 2 : 4;
   std::int64_t length = 0;
@@ -97,8 +98,8 @@ std::unique_ptr<ArraySource> read_npy(const ArrayRequest& request,
     throw FileError(path, "", "is truncated in its header");
   }
   if (length > kMaxHeader) {
-    throw FileError(path, "", "has an .npy header of {} bytes, over the {} that are read", length,
-                    kMaxHeader);
+    throw file_error(path, "", "has an .npy header of {} bytes, over the {} that are read", length,
+                     kMaxHeader);
   }
   // Reads from the beginning, so that checksums of data that are read in order remain complete.
   std::string header(static_cast<std::size_t>(offset), ' ');

@@ -12,6 +12,7 @@
 #include "assay/datasets/arrays/plain_array.h"
 #include "assay/datasets/arrays/raw_file.h"
 #include "assay/datasets/checks/file_error.h"
+#include "assay/datasets/checks/file_error_text.h"
 
 namespace assay {
 namespace {
@@ -115,8 +116,8 @@ class OnnxFile : public ArrayFile {
 
   void check_size(const Format& f, double size, double needed) const {
     if (size == needed) return;
-    throw FileError(path_, "", "has {:.0f} bytes of elements; {} of shape {} needs {:.0f}", size,
-                    f.name, shape_text(shape_), needed);
+    throw file_error(path_, "", "has {:.0f} bytes of elements; {} of shape {} needs {:.0f}", size,
+                     f.name, shape_text(shape_), needed);
   }
 
   // Calls `read`, which reads the file as a tensor. If that refuses the file and the file looks
@@ -136,7 +137,7 @@ class OnnxFile : public ArrayFile {
   // element.
   std::shared_ptr<ByteSource> held(const Format& f, double needed) const {
     if (field_ != nullptr && !field_->holds(f)) {
-      throw FileError(path_, "", "holds its elements in a field that is not one of {}", f.name);
+      throw file_error(path_, "", "holds its elements in a field that is not one of {}", f.name);
     }
     // The parts of a complex element are two numbers, one after the other.
     const auto width = static_cast<std::size_t>(part_format(f).storage_bytes);
@@ -145,8 +146,8 @@ class OnnxFile : public ArrayFile {
     for (std::size_t i = 0; i < numbers_.size(); ++i) {
       const std::uint64_t beyond = width == 8 ? 0 : numbers_[i] >> 8 * width;
       if (beyond != 0 && beyond != ~std::uint64_t{0} >> 8 * width) {
-        throw FileError(path_, "", "element {} is {}, which is no {}", i,
-                        static_cast<std::int64_t>(numbers_[i]), f.name);
+        throw file_error(path_, "", "element {} is {}, which is no {}", i,
+                         static_cast<std::int64_t>(numbers_[i]), f.name);
       }
       for (std::size_t b = 0; b < width; ++b) {
         bytes[i * width + b] = static_cast<std::byte>(numbers_[i] >> 8 * b & 0xFF);

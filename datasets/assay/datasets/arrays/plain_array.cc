@@ -7,6 +7,7 @@
 #include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/datasets/checks/file_error.h"
+#include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/store/types.h"
 
 namespace assay {
@@ -265,7 +266,7 @@ StoredPlace place_within(const ByteSource& bytes, std::int64_t offset, std::int6
 std::string text_of(ByteSource& bytes, std::int64_t most, const std::string& path,
                     const std::string& what) {
   if (bytes.size() > most) {
-    throw FileError(path, what, "has {} bytes, over the {} that are read", bytes.size(), most);
+    throw file_error(path, what, "has {} bytes, over the {} that are read", bytes.size(), most);
   }
   std::string text(static_cast<std::size_t>(bytes.size()), '\0');
   bytes.read(0, bytes.size(), reinterpret_cast<std::byte*>(text.data()));

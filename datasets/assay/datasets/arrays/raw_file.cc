@@ -11,6 +11,7 @@
 #include "assay/datasets/arrays/array_dtypes.h"
 #include "assay/datasets/arrays/array_writer.h"
 #include "assay/datasets/checks/file_error.h"
+#include "assay/datasets/checks/file_error_text.h"
 #include "assay/tensor/read_shape.h"
 #include "assay/wire/array_header.h"
 
@@ -79,20 +80,20 @@ class RawFile : public ArrayFile {
                       "is an absent tensor, as its name says (none): it has no elements");
     }
     if (!said.wrong_shape.empty()) {
-      throw FileError(path_, "",
-                      "its name says the shape '{}', which must be extents joined "
-                      "by x, or scalar",
-                      said.wrong_shape);
+      throw file_error(path_, "",
+                       "its name says the shape '{}', which must be extents joined "
+                       "by x, or scalar",
+                       said.wrong_shape);
     }
     add_sidecar(said);
     const Format* f = said.format;
     if (f == nullptr && !request.dtype.empty()) f = &format_named(request.dtype);
     if (f == nullptr) {
-      throw FileError(path_, "",
-                      "is read as raw bytes, and nothing says what they are: give --dtype, "
-                      "name it as in x_bfloat16.bin, or write {}.json with {{\"dtype\": "
-                      "\"bfloat16\", \"shape\": [2, 3]}}",
-                      std::filesystem::path(path_).filename().string());
+      throw file_error(path_, "",
+                       "is read as raw bytes, and nothing says what they are: give --dtype, "
+                       "name it as in x_bfloat16.bin, or write {}.json with {{\"dtype\": "
+                       "\"bfloat16\", \"shape\": [2, 3]}}",
+                       std::filesystem::path(path_).filename().string());
     }
     if (!said.shape) said.shape = request.shape;
     const std::int64_t size = bytes_->size();
@@ -102,14 +103,14 @@ class RawFile : public ArrayFile {
       layout.packed = is_packed(*f, layout.shape);
       const double needed = bytes_needed(path_, *f, layout.shape, layout.packed);
       if (needed != static_cast<double>(size)) {
-        throw FileError(path_, "", "has {} bytes; {} of shape {} needs {:.0f}", size, f->name,
-                        shape_text(layout.shape), needed);
+        throw file_error(path_, "", "has {} bytes; {} of shape {} needs {:.0f}", size, f->name,
+                         shape_text(layout.shape), needed);
       }
     } else {
       if (size % f->storage_bytes != 0) {
-        throw FileError(path_, "",
-                        "has {} bytes, which are no whole elements of {} ({} bytes each)", size,
-                        f->name, f->storage_bytes);
+        throw file_error(path_, "",
+                         "has {} bytes, which are no whole elements of {} ({} bytes each)", size,
+                         f->name, f->storage_bytes);
       }
       layout.shape = {size / f->storage_bytes};
       layout.shape_is_inferred = true;
@@ -136,11 +137,11 @@ class RawFile : public ArrayFile {
     const Format* const f = in_file(
         beside, [&] { return header.dtype.empty() ? nullptr : &format_named(header.dtype); });
     if (f != nullptr && said.format != nullptr && f != said.format) {
-      throw FileError(beside, "", "says {}, the name of {} {}", f->name, path_, said.format->name);
+      throw file_error(beside, "", "says {}, the name of {} {}", f->name, path_, said.format->name);
     }
     if (header.shape && said.shape && header.shape != said.shape) {
-      throw FileError(beside, "", "says the shape {}, the name of {} {}", shape_text(*header.shape),
-                      path_, shape_text(*said.shape));
+      throw file_error(beside, "", "says the shape {}, the name of {} {}",
+                       shape_text(*header.shape), path_, shape_text(*said.shape));
     }
     if (f != nullptr) said.format = f;
     if (header.shape) said.shape = header.shape;
@@ -198,8 +199,8 @@ void pair_parts(ArrayLayout& layout, const ArrayRequest& request) {
   const bool pairs = !layout.shape.empty() && layout.shape.back() % 2 == 0;
   if (!asked && !(pairs && said->name == "complex32")) return;
   const auto refuse = [&](std::string_view why) {
-    throw FileError(request.path, "", "holds {} of shape {}, which are no pairs of {}: {}",
-                    layout.format->name, shape_text(layout.shape), said->name, why);
+    throw file_error(request.path, "", "holds {} of shape {}, which are no pairs of {}: {}",
+                     layout.format->name, shape_text(layout.shape), said->name, why);
   };
   if (!pairs) refuse("the last extent must be even");
   Strides& strides = layout.strides;
@@ -229,8 +230,8 @@ void write_raw(const std::string& path, const std::map<std::string, TensorView>&
   const SaidByName said = said_by_name(path);
   if ((said.format != nullptr && said.format != view.format) ||
       (said.shape && *said.shape != view.shape)) {
-    throw FileError(path, "", "its name says another dtype or shape than {} of {}",
-                    view.format->name, shape_text(view.shape));
+    throw file_error(path, "", "its name says another dtype or shape than {} of {}",
+                     view.format->name, shape_text(view.shape));
   }
   if (said.format == nullptr || !said.shape) {
     write_file(path + kBeside, wire::raw_header(std::string(view.format->name), view.shape));

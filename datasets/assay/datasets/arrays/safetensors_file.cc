@@ -10,6 +10,7 @@
 #include "assay/datasets/arrays/plain_array.h"
 #include "assay/datasets/arrays/raw_file.h"
 #include "assay/datasets/checks/file_error.h"
+#include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/store/global_heap.h"
 #include "assay/wire/array_header.h"
 
@@ -45,8 +46,8 @@ class SafetensorsFile : public ArrayFile {
     }
     const double needed = bytes_needed(path_, *f, *array.shape, is_packed(*f));
     if (needed != static_cast<double>(array.end - array.begin)) {
-      throw FileError(path_, name, "has {} bytes; {} of shape {} needs {:.0f}",
-                      array.end - array.begin, array.dtype, shape_text(*array.shape), needed);
+      throw file_error(path_, name, "has {} bytes; {} of shape {} needs {:.0f}",
+                       array.end - array.begin, array.dtype, shape_text(*array.shape), needed);
     }
     const std::int64_t offset = data_ + array.begin;
     return plain_array(request.path, bytes_,
@@ -65,14 +66,14 @@ class SafetensorsFile : public ArrayFile {
     bytes_->read(0, kLength, start);
     const std::uint64_t length = h5::number_in(start, 0, kLength);
     if (length > static_cast<std::uint64_t>(size - kLength)) {
-      throw FileError(path_, "",
-                      "is truncated in its header, or no safetensors file: the header would "
-                      "have {} bytes, the file has {}",
-                      length, size);
+      throw file_error(path_, "",
+                       "is truncated in its header, or no safetensors file: the header would "
+                       "have {} bytes, the file has {}",
+                       length, size);
     }
     if (length > kMostHeader) {
-      throw FileError(path_, "", "has a header of {} bytes, over the {} that are read", length,
-                      kMostHeader);
+      throw file_error(path_, "", "has a header of {} bytes, over the {} that are read", length,
+                       kMostHeader);
     }
     std::string text(static_cast<std::size_t>(length), ' ');
     bytes_->read(kLength, static_cast<std::int64_t>(length),
@@ -90,18 +91,18 @@ class SafetensorsFile : public ArrayFile {
       const wire::ArrayHeader& array = arrays_[i];
       places_.emplace(array.name, i);
       if (array.end > size) {
-        throw FileError(path_, array.name, "is truncated: its bytes end at {}, the file's at {}",
-                        array.end, size);
+        throw file_error(path_, array.name, "is truncated: its bytes end at {}, the file's at {}",
+                         array.end, size);
       }
       if (array.begin != at) {
-        throw FileError(path_, array.name,
-                        "its bytes begin at {}, but those of the array before end at {}",
-                        array.begin, at);
+        throw file_error(path_, array.name,
+                         "its bytes begin at {}, but those of the array before end at {}",
+                         array.begin, at);
       }
       at = array.end;
     }
     if (at != size) {
-      throw FileError(path_, "", "has {} bytes behind its arrays", size - at);
+      throw file_error(path_, "", "has {} bytes behind its arrays", size - at);
     }
   }
 

@@ -12,6 +12,7 @@
 #include "assay/datasets/arrays/raw_file.h"
 #include "assay/datasets/arrays/zip_member.h"
 #include "assay/datasets/checks/file_error.h"
+#include "assay/datasets/checks/file_error_text.h"
 
 namespace assay {
 namespace {
@@ -334,7 +335,7 @@ class TorchFile : public ArrayFile {
     const std::string order =
         text_of(*archive_.open(record->second), 64, path_, folder_ + "byteorder");
     if (order != "little" && order != "big") {
-      throw FileError(path_, folder_ + "byteorder", "is '{}', neither little nor big", order);
+      throw file_error(path_, folder_ + "byteorder", "is '{}', neither little nor big", order);
     }
     return order == "big";
   }

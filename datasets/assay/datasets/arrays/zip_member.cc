@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "assay/base/text.h"
+#include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/store/dataset_file.h"
 
 namespace assay {
@@ -37,7 +38,7 @@ Archive open_archive(const std::string& path) {
     zip_error_init_with_code(&error, code);
     const std::string why = zip_error_strerror(&error);
     zip_error_fini(&error);
-    throw FileError(path, "", "cannot be read as a zip archive: {}", why);
+    throw file_error(path, "", "cannot be read as a zip archive: {}", why);
   }
   return archive;
 }

@@ -5,6 +5,7 @@
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"
+#include "assay/datasets/checks/file_error_text.h"
 
 namespace assay {
 namespace {
@@ -29,8 +30,8 @@ std::int64_t elements_in(const ArrayRequest& array) {
   const Format& f = known_format(array);
   const auto width = static_cast<std::uintmax_t>(f.storage_bytes);
   if (bytes % width != 0) {
-    throw FileError(array.path, "", "has {} bytes, which is no whole number of {} elements", bytes,
-                    f.name);
+    throw file_error(array.path, "", "has {} bytes, which is no whole number of {} elements", bytes,
+                     f.name);
   }
   return static_cast<std::int64_t>(bytes / width);
 }
@@ -319,8 +320,8 @@ ArrayCases::ArrayCases(std::string path, std::vector<CaseRecord> records,
     if (is_new) continue;
     order_.pop_back();
     at->second.error =
-        FileError(path_, source_name, "and '{}' would both be the case {}; rename one of them",
-                  at->second.source_name(), name);
+        file_error(path_, source_name, "and '{}' would both be the case {}; rename one of them",
+                   at->second.source_name(), name);
   }
 }
 
@@ -355,7 +356,7 @@ const CaseRecord& ArrayCases::record(const std::string& name) const {
 const OutputRecord& ArrayCases::result(const std::string& name, const std::string& output) const {
   const OutputRecord* const found = record(name).find_output(output);
   if (found == nullptr) {
-    throw FileError(path_, name, "there is no output '{}'", output);
+    throw file_error(path_, name, "there is no output '{}'", output);
   }
   return *found;
 }
@@ -416,7 +417,7 @@ Tensor ArrayCases::read_output(const std::string& name, const std::string& produ
                                const std::string& output) const {
   const ArrayRequest* const array = find_array(name, producer, output);
   if (array == nullptr) {
-    throw FileError(path_, name, "there is no output of '{}'", producer);
+    throw file_error(path_, name, "there is no output of '{}'", producer);
   }
   return read_array(*array);
 }

@@ -7,6 +7,7 @@
 #include "assay/base/text.h"
 #include "assay/datasets/arrays/folder.h"
 #include "assay/datasets/arrays/plain_array.h"
+#include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/layouts/array_cases.h"
 #include "assay/wire/msprobe_file.h"
 
@@ -36,8 +37,8 @@ ArrayRequest array_of(const std::string& folder, const wire::MsprobeTensor& tens
                       const std::string& call) {
   const std::string list = in_folder(folder, "dump.json");
   if (tensor.data_name.find('/') != std::string::npos || tensor.data_name.empty()) {
-    throw FileError(list, call + ": " + tensor.place,
-                    "its data_name '{}' is no file of dump_tensor_data", tensor.data_name);
+    throw file_error(list, call + ": " + tensor.place,
+                     "its data_name '{}' is no file of dump_tensor_data", tensor.data_name);
   }
   return {in_folder(in_folder(folder, "dump_tensor_data"), tensor.data_name), "", {}};
 }

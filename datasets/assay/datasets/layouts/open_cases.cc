@@ -9,6 +9,7 @@
 #include "assay/base/words.h"
 #include "assay/datasets/arrays/array_file.h"
 #include "assay/datasets/arrays/folder.h"
+#include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/layouts/msprobe_folder.h"
 #include "assay/datasets/layouts/pairs.h"
 #include "assay/datasets/layouts/plain_folder.h"
@@ -106,10 +107,10 @@ const Layout& layout_of(const std::string& path, const std::string& layout) {
     if (row.detect(path)) return row;
   }
   if (is_folder(path) && files_under(path).empty()) throw NoCaseError(path, "", "holds no file");
-  throw FileError(path, "",
-                  "is in no layout that assay knows ({}); `assay list layouts` says what "
-                  "they look like, and --layout which one it is",
-                  joined(names_of(kLayouts)));
+  throw file_error(path, "",
+                   "is in no layout that assay knows ({}); `assay list layouts` says what "
+                   "they look like, and --layout which one it is",
+                   joined(names_of(kLayouts)));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "assay/base/text.h"
 #include "assay/datasets/arrays/folder.h"
+#include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/layouts/array_cases.h"
 #include "assay/datasets/layouts/open_cases.h"
 #include "assay/datasets/layouts/row_cases.h"
@@ -159,8 +160,8 @@ PairedFiles paired_files(const NamePattern& pattern) {
     std::ranges::stable_sort(key, [](const auto& a, const auto& b) { return a.first < b.first; });
     const auto [at, added] = files.emplace(std::move(key), path);
     if (!added) {
-      throw FileError(path, "", "and {} are the same of '{}': which of them is meant?", at->second,
-                      pattern.text());
+      throw file_error(path, "", "and {} are the same of '{}': which of them is meant?", at->second,
+                       pattern.text());
     }
   }
   if (files.empty()) throw FileError(pattern.text(), "", "matches no file");
@@ -211,8 +212,9 @@ OpenedCases open_pairs(const std::string& outputs, const std::string& golden,
     records.push_back(std::move(record));
   }
   if (records.empty()) {
-    throw NoCaseError(outputs, "", "no file has a partner: the first is {}, and of '{}' {}",
-                      opened.without_golden.front(), golden, expected.begin()->second);
+    throw file_error<NoCaseError>(outputs, "",
+                                  "no file has a partner: the first is {}, and of '{}' {}",
+                                  opened.without_golden.front(), golden, expected.begin()->second);
   }
   for (const auto& [key, file] : expected) {
     opened.without_output.push_back(file);

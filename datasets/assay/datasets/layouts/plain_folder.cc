@@ -8,6 +8,7 @@
 
 #include "assay/base/text.h"
 #include "assay/datasets/arrays/folder.h"
+#include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/layouts/array_cases.h"
 
 namespace assay {
@@ -35,8 +36,8 @@ void add_array(Arrays& arrays, const std::string& name, FoundArray found) {
   const auto [at, is_new] = arrays.emplace(name, std::move(found));
   if (is_new || at->second.error) return;
   at->second.error =
-      FileError(array_file(path), "", "and {} have one name, '{}': which of them is meant?",
-                array_file(at->second.array.path), name);
+      file_error(array_file(path), "", "and {} have one name, '{}': which of them is meant?",
+                 array_file(at->second.array.path), name);
 }
 
 // Adds the arrays of a file. If a file cannot be listed, only its own cases are lost.
@@ -62,8 +63,8 @@ void add_output(CaseRecord& record, OutputRecord& result, const std::string& pro
   if (safe != producer) record.attributes["x_producer_" + safe] = producer;
   const auto [at, added] = result.recorded.emplace(safe, BasicRecorded<ArrayRequest>{array});
   if (!added) {
-    throw FileError(array.path, "", "and {} are both of the producer {}",
-                    array_file(at->second.tensor.path), safe);
+    throw file_error(array.path, "", "and {} are both of the producer {}",
+                     array_file(at->second.tensor.path), safe);
   }
 }
 
@@ -156,10 +157,10 @@ OpenedCases open_two_sided_folder(const std::string& path, const OpenOptions& op
     }
     const bool is_golden = is_one_of(kGoldenNames, folder);
     if (is_golden && !golden_folder.empty()) {
-      throw FileError(path, "",
-                      "{} and {} are both called as golden results are; give one of them as "
-                      "the golden side and the outputs beside it",
-                      golden_folder, folder);
+      throw file_error(path, "",
+                       "{} and {} are both called as golden results are; give one of them as "
+                       "the golden side and the outputs beside it",
+                       golden_folder, folder);
     }
     if (is_golden) golden_folder = folder;
     for (auto& [name, found] : arrays_under(whole)) {

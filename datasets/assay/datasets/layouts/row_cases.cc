@@ -10,6 +10,7 @@
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/cases/source_names.h"
+#include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/store/case_path.h"
 
 namespace assay {
@@ -338,10 +339,10 @@ std::int64_t rows_of(const std::string& path, const StoredCase& info) {
       rows = tensor.shape.front();
       first = what;
     } else if (*rows != tensor.shape.front()) {
-      throw FileError(path, object,
-                      "has {} rows, and {} has {}: the rows of all tensors of a case are "
-                      "its cases",
-                      tensor.shape.front(), first, *rows);
+      throw file_error(path, object,
+                       "has {} rows, and {} has {}: the rows of all tensors of a case are "
+                       "its cases",
+                       tensor.shape.front(), first, *rows);
     }
   };
   for (const auto& [operand, tensor] : info.inputs) look("inputs/" + operand, tensor);
@@ -364,8 +365,8 @@ bool rows_are_cases(const std::string& path, const std::map<std::string, Attribu
   if (said == attributes.end()) return false;
   const auto* number = std::get_if<std::int64_t>(&said->second);
   if (number == nullptr || (*number != 0 && *number != 1)) {
-    throw FileError(path, "/", "its attribute '{}' is {}; it must be 0 or 1", kRowsAreCases,
-                    attribute_text(said->second));
+    throw file_error(path, "/", "its attribute '{}' is {}; it must be 0 or 1", kRowsAreCases,
+                     attribute_text(said->second));
   }
   return *number == 1;
 }

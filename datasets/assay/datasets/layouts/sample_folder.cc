@@ -5,6 +5,7 @@
 
 #include "assay/base/text.h"
 #include "assay/datasets/arrays/folder.h"
+#include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/layouts/array_cases.h"
 
 namespace assay {
@@ -39,7 +40,7 @@ Sides sides_of(const std::string& path) {
       continue;
     }
     const auto [at, added] = side->emplace(name, whole);
-    if (!added) throw FileError(whole, "", "and {} have one name", at->second);
+    if (!added) throw file_error(whole, "", "and {} have one name", at->second);
   }
   return sides;
 }
@@ -69,8 +70,8 @@ OpenedCases open_sample_folder(const std::string& path, const OpenOptions& optio
     const auto [at, is_new] = record.outputs.try_emplace(output);
     OutputRecord& result = at->second;
     if (!is_new) {
-      throw FileError(file, "", "and {} are both golden results of the output '{}'",
-                      result.golden->path, output);
+      throw file_error(file, "", "and {} are both golden results of the output '{}'",
+                       result.golden->path, output);
     }
     result.golden = ArrayRequest{file};
     auto partner = sides.outputs.find(name);

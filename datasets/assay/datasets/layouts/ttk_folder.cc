@@ -13,6 +13,7 @@
 #include "assay/base/sha256.h"
 #include "assay/base/text.h"
 #include "assay/datasets/arrays/folder.h"
+#include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/layouts/array_cases.h"
 #include "assay/datasets/layouts/pairs.h"
 #include "assay/datasets/layouts/ttk_operators.h"
@@ -51,8 +52,8 @@ std::unique_ptr<Rows> find_rows(const std::string& folder, const OpenOptions& op
       if (file.ends_with(".csv") && is_file(file) && is_ttk_table(file)) tables.push_back(file);
     }
     if (tables.size() > 1) {
-      throw FileError(folder, "", "has the case tables {}; say with --table which one it is",
-                      joined(tables));
+      throw file_error(folder, "", "has the case tables {}; say with --table which one it is",
+                       joined(tables));
     }
     if (tables.empty()) {
       for (const std::string& name : names_in(folder)) {
@@ -92,16 +93,16 @@ std::string named_file(const TtkTable& table, const TtkCase& row, const std::str
   const fs::path path(file);
   const bool leads_out = path.is_absolute() || std::ranges::find(path, "..") != path.end();
   if (leads_out && !table.given) {
-    throw FileError(table.csv.path, formatted("line {}", row.line),
-                    "names {}, which is not in the table's folder; give the table by "
-                    "--table to have it read",
-                    file);
+    throw file_error(table.csv.path, formatted("line {}", row.line),
+                     "names {}, which is not in the table's folder; give the table by "
+                     "--table to have it read",
+                     file);
   }
   const std::string beside = (fs::path(table.csv.path).parent_path() / path).string();
   if (!is_file(beside) && is_file(file) && table.given) return file;
   if (!is_file(beside)) {
-    throw FileError(table.csv.path, formatted("line {}", row.line), "names {}, which is no file",
-                    file);
+    throw file_error(table.csv.path, formatted("line {}", row.line), "names {}, which is no file",
+                     file);
   }
   return beside;
 }
@@ -229,7 +230,7 @@ ManualSet manual_set(const std::string& folder) {
     const auto [at, added] =
         sets[file->ending].emplace(std::pair(file->kind, file->index), std::pair(*file, name));
     if (!added) {
-      throw FileError(folder, name, "and {} are the same array", at->second.second);
+      throw file_error(folder, name, "and {} are the same array", at->second.second);
     }
   }
   for (const std::string_view ending : kDumpEndings) {
@@ -238,8 +239,8 @@ ManualSet manual_set(const std::string& folder) {
     std::map<std::string, int> next;
     for (const auto& [key, file] : at->second) {
       if (key.second != next[key.first]) {
-        throw FileError(folder, "", "has {}_{} in .{} files, but no {}_{}", key.first, key.second,
-                        ending, key.first, next[key.first]);
+        throw file_error(folder, "", "has {}_{} in .{} files, but no {}_{}", key.first, key.second,
+                         ending, key.first, next[key.first]);
       }
       ++next[key.first];
     }
@@ -283,16 +284,16 @@ CaseRecord manual_record(const std::string& folder, const std::string& name, con
       for (const auto& [output, result] : record.outputs) {
         const auto index = static_cast<std::size_t>(*index_of(output.substr(7)));
         if (index >= row->outputs.size()) {
-          throw FileError(folder, "",
-                          "has golden result {}, and the case table {} outputs (line {})", index,
-                          row->outputs.size(), row->line);
+          throw file_error(folder, "",
+                           "has golden result {}, and the case table {} outputs (line {})", index,
+                           row->outputs.size(), row->line);
         }
         const TtkTensor& tensor = row->outputs[index];
         if (result.golden && result.golden->shape && tensor.shape &&
             *result.golden->shape != *tensor.shape) {
-          throw FileError(result.golden->path, "",
-                          "has the shape {}, and the case table {} (line {})",
-                          shape_text(*result.golden->shape), shape_text(*tensor.shape), row->line);
+          throw file_error(result.golden->path, "",
+                           "has the shape {}, and the case table {} (line {})",
+                           shape_text(*result.golden->shape), shape_text(*tensor.shape), row->line);
         }
       }
     }
@@ -496,7 +497,7 @@ OpenedCases open_ttk_dump(const std::string& path, const OpenOptions& options) {
                       const std::string& file) {
     const auto [at, added] = arrays.emplace(index, file);
     if (added || of.error) return;
-    of.error = FileError(file, "", "and {} are the same array", at->second);
+    of.error = file_error(file, "", "and {} are the same array", at->second);
   };
   for (const std::string& file : files_under(path)) {
     const std::size_t slash = file.rfind('/');

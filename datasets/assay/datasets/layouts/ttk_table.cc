@@ -8,6 +8,7 @@
 #include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/datasets/checks/file_error.h"
+#include "assay/datasets/checks/file_error_text.h"
 
 namespace assay {
 namespace {
@@ -251,7 +252,7 @@ TtkTable read_ttk_table(const std::string& path) {
   TtkTable table{.csv = read_csv(path), .cases = {}};
   for (const char* needed : {"testcase_name", "op_name"}) {
     if (table.csv.column(needed) < 0) {
-      throw FileError(path, "line 1", "has no column {}", needed);
+      throw file_error(path, "line 1", "has no column {}", needed);
     }
   }
   std::set<std::string> names;

@@ -12,6 +12,7 @@
 #include "assay/datasets/arrays/array_writer.h"
 #include "assay/datasets/arrays/folder.h"
 #include "assay/datasets/arrays/plain_array.h"
+#include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/layouts/array_cases.h"
 #include "assay/datasets/layouts/csv.h"
 #include "assay/datasets/layouts/ttk_folder.h"
@@ -76,8 +77,8 @@ CaseRecord record_of(const std::string& folder, const wire::ManifestCase& listed
                         "/OUTPUT of a case that lists several in 'results'");
       }
       if (!stays_inside(array.file)) {
-        throw FileError(in_folder(folder, wire::kManifestName), where,
-                        "the file {} is not in the folder", array.file);
+        throw file_error(in_folder(folder, wire::kManifestName), where,
+                         "the file {} is not in the folder", array.file);
       }
       const ArrayRequest request{in_folder(folder, array.file), array.dtype, array.shape};
       if (parsed.kind == "inputs") {
@@ -97,8 +98,8 @@ CaseRecord record_of(const std::string& folder, const wire::ManifestCase& listed
     }
     for (const auto& [name, machine] : listed.machines) {
       if (!name.starts_with("outputs/") || listed.arrays.count(name) == 0) {
-        throw FileError(in_folder(folder, wire::kManifestName), "case " + listed.name,
-                        "the machine of {}: the case has no such output", name);
+        throw file_error(in_folder(folder, wire::kManifestName), "case " + listed.name,
+                         "the machine of {}: the case has no such output", name);
       }
       const ArrayName parsed = parse_name(name, several);
       record.outputs[parsed.output].recorded[parsed.producer].machine = machine;
@@ -388,10 +389,10 @@ std::vector<std::string> write_ttk(const CaseSource& from, const std::vector<std
     const Case c = from.read(name);
     TtkWriter writer(c, folder);
     if (!testcases.insert(writer.testcase()).second) {
-      throw FileError(from.path(), case_path(name),
-                      "is the second case that TTK would know as '{}' (x_name): unpack "
-                      "them apart, by --case",
-                      writer.testcase());
+      throw file_error(from.path(), case_path(name),
+                       "is the second case that TTK would know as '{}' (x_name): unpack "
+                       "them apart, by --case",
+                       writer.testcase());
     }
     table += csv_line(writer.write(lost));
   }

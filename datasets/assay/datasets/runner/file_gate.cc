@@ -9,6 +9,7 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/datasets/arrays/array_judge.h"
+#include "assay/datasets/checks/file_error_text.h"
 #include "assay/gate/case_outputs.h"
 #include "assay/op/operator.h"
 

@@ -10,6 +10,7 @@
 #include "assay/base/printable.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
+#include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/layouts/open_cases.h"
 #include "assay/datasets/runner/file_gate.h"
 #include "assay/report/report.h"
@@ -215,7 +216,7 @@ int run_dataset_tests(int argc, char** argv, const std::map<std::string, CaseFun
     if (!a.glob.empty() && is_case_name(a.glob)) {
       // If the glob is the name of a case, the other cases are not looked up.
       if (!file.has_case(a.glob)) {
-        throw NoCaseError(a.file, "", "has no case '{}'", a.glob);
+        throw file_error<NoCaseError>(a.file, "", "has no case '{}'", a.glob);
       }
       names = {a.glob};
     } else {

@@ -3,6 +3,7 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/cases/source_names.h"
+#include "assay/datasets/checks/file_error_text.h"
 
 namespace assay {
 
@@ -16,9 +17,9 @@ std::vector<std::string> CaseSource::case_names(const std::string& glob) const {
     if (glob_match(glob, name)) matching.push_back(name);
   }
   if (matching.empty()) {
-    throw NoCaseError(path(), "", "no case matches '{}'{}; it has {} case{}, the first is '{}'",
-                      glob, did_you_mean_aside(glob, all), all.size(), all.size() == 1 ? "" : "s",
-                      all.front());
+    throw file_error<NoCaseError>(
+        path(), "", "no case matches '{}'{}; it has {} case{}, the first is '{}'", glob,
+        did_you_mean_aside(glob, all), all.size(), all.size() == 1 ? "" : "s", all.front());
   }
   return matching;
 }
@@ -45,10 +46,10 @@ void check_same_source(const std::string& golden_path,
   const std::string golden = source_name_of(case_name, golden_attributes);
   const std::string output = source_name_of(case_name, output_attributes);
   if (golden == output) return;
-  throw FileError(outputs_path, case_name,
-                  "the output is that of '{}', but the golden result in {} is that of "
-                  "'{}'; give both the same name",
-                  output, golden_path, golden);
+  throw file_error(outputs_path, case_name,
+                   "the output is that of '{}', but the golden result in {} is that of "
+                   "'{}'; give both the same name",
+                   output, golden_path, golden);
 }
 
 std::optional<ArrayInfo> CaseSource::golden_info(const std::string& name,

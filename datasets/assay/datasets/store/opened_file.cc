@@ -10,6 +10,7 @@
 
 #include "assay/base/text.h"
 #include "assay/datasets/checks/file_error.h"
+#include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/store/read_driver.h"
 
 namespace assay::h5 {
@@ -33,7 +34,7 @@ Handle open_hdf5(const std::string& path, int fd, bool lock) {
   Handle file = h5::file(H5Fopen(name, H5F_ACC_RDONLY, access.get()));
   if (!file.valid()) {
     note_damage();
-    throw FileError(path, "", "is truncated, corrupt or locked ({})", last_error());
+    throw file_error(path, "", "is truncated, corrupt or locked ({})", last_error());
   }
   return file;
 }

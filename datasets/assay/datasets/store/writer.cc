@@ -14,6 +14,7 @@
 #include "assay/base/temporary_file.h"
 #include "assay/base/text.h"
 #include "assay/datasets/checks/file_check.h"
+#include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/store/case_path.h"
 #include "assay/datasets/store/checksums.h"
 #include "assay/datasets/store/copy_source.h"
@@ -78,7 +79,7 @@ struct DatasetWriter::Impl {
 
   void check_disk() const {
     if (disk_error != 0) {
-      throw FileError(path, "", "cannot be written: {}", std::strerror(disk_error));
+      throw file_error(path, "", "cannot be written: {}", std::strerror(disk_error));
     }
   }
 
@@ -384,7 +385,7 @@ struct DatasetWriter::Impl {
     for (const std::string& part : split(name, '/')) {
       if (!exists(parent += "/" + part)) break;
       if (H5Aexists_by_name(file.get(), parent.c_str(), "op", H5P_DEFAULT) > 0) {
-        throw FileError(path, at, "lies inside the case {}; cases do not nest", parent);
+        throw file_error(path, at, "lies inside the case {}; cases do not nest", parent);
       }
     }
   }
@@ -399,8 +400,8 @@ struct DatasetWriter::Impl {
   void check_tensor_name(const std::string& object, const std::string& name,
                          const char* what = "an operand or producer") const {
     if (!is_case_name(name) || name.find('/') != std::string::npos) {
-      throw FileError(path, object, "'{}' is no name of {}: letters, digits, '_', '.' and '='",
-                      name, what);
+      throw file_error(path, object, "'{}' is no name of {}: letters, digits, '_', '.' and '='",
+                       name, what);
     }
   }
 
@@ -411,7 +412,7 @@ struct DatasetWriter::Impl {
     std::set<std::string> names = c.absent_inputs;
     for (const auto& [name, tensor] : c.inputs) {
       if (!names.insert(name).second) {
-        throw FileError(path, at, "its input '{}' is there and absent", name);
+        throw file_error(path, at, "its input '{}' is there and absent", name);
       }
     }
     std::map<std::string, std::size_t> lists;
@@ -423,13 +424,13 @@ struct DatasetWriter::Impl {
     for (const auto& [list, count] : lists) {
       for (std::size_t i = 0; i < count; ++i) {
         if (names.count(formatted("{}/{}", list, i)) != 0) continue;
-        throw FileError(path, at,
-                        "the {} inputs of the list '{}' must be {}/0 to {}/{}; there is no "
-                        "{}/{}",
-                        count, list, list, list, count - 1, list, i);
+        throw file_error(path, at,
+                         "the {} inputs of the list '{}' must be {}/0 to {}/{}; there is no "
+                         "{}/{}",
+                         count, list, list, list, count - 1, list, i);
       }
       if (names.count(list) == 0) continue;
-      throw FileError(path, at, "its input '{}' is a tensor and a list", list);
+      throw file_error(path, at, "its input '{}' is a tensor and a list", list);
     }
   }
 
@@ -534,7 +535,7 @@ void DatasetWriter::put_recorded(const std::string& name, const std::string& pro
   if (!why.empty()) {
     const std::string at = case_path(name), of = path_of(name, "outputs/" + producer, output);
     const char* what = recorded.epilogue.empty() ? "the machine of" : "beside";
-    throw FileError(impl_->path, at, "{} {}: {}", what, of.substr(at.size() + 1), why);
+    throw file_error(impl_->path, at, "{} {}: {}", what, of.substr(at.size() + 1), why);
   }
   put_epilogue(name, producer, recorded.epilogue, output);
 }
@@ -605,7 +606,7 @@ void DatasetWriter::commit() {
   h5::quiet_hdf5();
   const auto fail = [&](int error) {
     impl_->check_disk();
-    throw FileError(impl_->path, "", "cannot be written: {}", std::strerror(error));
+    throw file_error(impl_->path, "", "cannot be written: {}", std::strerror(error));
   };
   if (!impl_->file.valid()) throw FileError(impl_->path, "", "has been committed already");
   impl_->complete_copies();
