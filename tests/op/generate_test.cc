@@ -402,7 +402,7 @@ TEST(GenerateTest, NoToleranceWhereNoneHolds) {
   };
   const std::string bf16 = "bfloat16";
   EXPECT_THAT(refusal("dot", "float8_e4m3fn", {8, 128}, "normal", {}),
-              HasSubstr("by the attribute machine, as in machine=hopper"));
+              HasSubstr("name the machine that computed them, as in machine=hopper"));
   EXPECT_THAT(refusal("scaled_matmul", "bfloat16", {8, 8, 8}, "normal", {}),
               HasSubstr("may overflow float32"));
   for (const char* output : {"hifloat8", "float8_e8m0fnu"}) {

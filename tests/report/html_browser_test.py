@@ -171,8 +171,8 @@ class Page(unittest.TestCase):
         # The map has blocks of 2 x 4 elements. 8 by 8 of them are full, and no others.
         cells = self.texts(inside + " svg.heat rect.cell")
         self.assertEqual(len(cells), 64)
-        self.assertEqual(cells[0], "rows 16 to 17, columns 32 to 35: 8 misses")
-        self.assertTrue(all(c.endswith(": 8 misses") for c in cells))
+        self.assertEqual(cells[0], "rows 16 to 17, columns 32 to 35: 8 mismatches")
+        self.assertTrue(all(c.endswith(": 8 mismatches") for c in cells))
         # The histogram counts every element.
         bars = self.texts(inside + " svg.histogram rect.bar")
         counts = [int(re.search(r": ([\d ]+) elements?$", b)[1].replace(" ", "")) for b in bars]

@@ -299,7 +299,7 @@ apart, = page.table("cell", "detector", "rate")
 assert [r[1:3] for r in apart[1:]] == [["v_abft,e_max=0.004", "bit 3, 0 to 1"]], apart
 assert apart[1][4].endswith("[49, 51]") and apart[1][5] == "+49.99", apart
 assert "only here: not in A" in page.words
-assert "the 95 % intervals of 1 lie apart" in page.words
+assert "The 95 % intervals of 1 do not overlap" in page.words
 bits = next(t for t in page.table("fault") if t[1][0].startswith("bit"))
 assert bits[0][6:] == [f"{g} \u00b7 {r}" for g in ("v_abft,e_max=0.004", "v_abft,e_max=0.008",
                                                   "tolerance") for r in "AB"], bits[0]
