@@ -19,8 +19,7 @@ void note_lacks(GateReport& report) {
     const std::string& file = c.file.empty() ? report.golden_file : c.file;
     const bool one = cases.size() == 1;
     const std::string who =
-        one ? formatted("1 case ({})", c.title())
-            : formatted("{} cases (first: {})", grouped(std::ssize(cases)), c.title());
+        formatted("{} ({}{})", counted(std::ssize(cases), "case"), one ? "" : "first: ", c.title());
     if (lack == Lack::kGoldenResult) {
       report.notes.push_back(
           formatted("{} {} no golden result: assay golden {} --out NEW_FILE computes {} from the "

@@ -111,10 +111,6 @@ void ErrorLines::end(const std::string& advice) const {
   }
 }
 
-std::string counted(std::int64_t count, const std::string& word) {
-  return formatted("{} {}{}", grouped(count), word, count == 1 ? "" : "s");
-}
-
 CLI::App* subcommand(Context& context, const std::string& name, const std::string& what,
                      const std::string& example) {
   CLI::App* command = context.app.add_subcommand(name, what);

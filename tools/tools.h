@@ -165,7 +165,4 @@ class ErrorLines {
   std::vector<std::string> errors_;
 };
 
-// Returns "1 case" or "3 cases".
-std::string counted(std::int64_t count, const std::string& word);
-
 }  // namespace assay::tools

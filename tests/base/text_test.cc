@@ -30,6 +30,12 @@ TEST(GroupedTest, GroupsOfThree) {
   EXPECT_EQ(grouped(std::numeric_limits<std::int64_t>::min()), "-9 223 372 036 854 775 808");
 }
 
+TEST(GroupedTest, ThingsAreCounted) {
+  EXPECT_EQ(counted(0, "case"), "0 cases");
+  EXPECT_EQ(counted(1, "case"), "1 case");
+  EXPECT_EQ(counted(1032, "case"), "1 032 cases");
+}
+
 TEST(ShapeTextTest, Brackets) {
   EXPECT_EQ(shape_text({}), "[]");
   EXPECT_EQ(shape_text(std::vector<std::int64_t>{3}), "[3]");

@@ -21,6 +21,10 @@ std::string grouped(std::string digits) {
   return digits;
 }
 
+std::string counted(std::int64_t count, std::string_view noun) {
+  return formatted("{} {}{}", grouped(count), noun, count == 1 ? "" : "s");
+}
+
 std::string shape_text(std::span<const std::int64_t> shape) {
   return formatted("[{}]", fmt::join(shape.begin(), shape.end(), ", "));
 }

@@ -41,6 +41,8 @@ template <typename First, typename... T>
 std::string grouped(std::int64_t count);
 // The digits of a whole number, as std::to_string() returns them.
 std::string grouped(std::string digits);
+// Returns a number of things: "1 case", "1 032 cases".
+std::string counted(std::int64_t count, std::string_view noun);
 
 // Returns a shape as text, "[64, 512]". A scalar's shape is "[]".
 std::string shape_text(std::span<const std::int64_t> shape);

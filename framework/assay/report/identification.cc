@@ -52,31 +52,29 @@ std::string function_text(const Finding& f) {
   return out + f.function_lines.substr(f.function_lines.find('\n') + 1);
 }
 
-std::string counted(std::size_t count, std::string_view noun) {
-  return formatted("{} {}{}", grouped(static_cast<std::int64_t>(count)), noun,
-                   count == 1 ? "" : "s");
-}
-
 // Describes the inputs that would decide between the models that fit.
 std::string decision_text(const Finding& f) {
   const identify::Decision& d = *f.decision;
   std::string out;
   if (!d.parameters.empty()) {
-    out += formatted("    {} that fit{} differ in {}\n", counted(d.models, "model"),
+    out += formatted("    {} that fit{} differ in {}\n",
+                     counted(static_cast<std::int64_t>(d.models), "model"),
                      f.has_more ? ", the first of more," : "", joined(d.parameters));
   }
   if (d.command.empty()) {
     return out + "    to decide, record more cases of this kind with other data\n";
   }
-  out += formatted(
-      "    {} of them give the same results as the first, {} in all, on {} of probes\n",
-      grouped(static_cast<std::int64_t>(d.like_first)), counted(d.arithmetics, "arithmetic"),
-      counted(static_cast<std::size_t>(d.results), "result"));
+  out +=
+      formatted("    {} of them give the same results as the first, {} in all, on {} of probes\n",
+                grouped(static_cast<std::int64_t>(d.like_first)),
+                counted(static_cast<std::int64_t>(d.arithmetics), "arithmetic"),
+                counted(d.results, "result"));
   if (d.told_apart < 2) {
     return out + "    probes of this shape and output dtype tell none of them apart\n";
   }
   return out + formatted("    to decide, record {}: {} alone tells {} of the {} apart\n", d.command,
-                         d.probe, d.told_apart, counted(d.arithmetics, "arithmetic"));
+                         d.probe, d.told_apart,
+                         counted(static_cast<std::int64_t>(d.arithmetics), "arithmetic"));
 }
 
 std::string finding_text(const Finding& f) {
