@@ -52,7 +52,7 @@ void expect_policies(const Case& c, const BoundRequest& request) {
   EXPECT_THAT(check.notes,
               testing::Contains(testing::StartsWith("judged by the operator's own bound")));
   const Bound& own = *check.bound;
-  EXPECT_FALSE(own.by_chance);
+  EXPECT_NE(own.rule, Rule::kExpectedError);
   EXPECT_EQ(own.standard, asked.standard);
   EXPECT_EQ(own.origin, asked.origin);
   EXPECT_EQ(own.machine, asked.machine);
@@ -98,9 +98,9 @@ TEST(ExpectedErrorOfAMachine, IsAskedOfTheSameDtypeAlone) {
   const BoundRequest request{.standards = {"expected_error(cpu_fma)"}};
   const ElementCheck same = check_of(c, format_named("float32"), request),
                      other = check_of(c, format_named("bfloat16"), request);
-  EXPECT_FALSE(same.bound->by_chance);
+  EXPECT_NE(same.bound->rule, Rule::kExpectedError);
   EXPECT_THAT(same.notes, ElementsAre(HasSubstr("right results of these operands, by cpu_fma")));
-  EXPECT_TRUE(other.bound->by_chance);
+  EXPECT_EQ(other.bound->rule, Rule::kExpectedError);
   EXPECT_THAT(other.notes, IsEmpty());
 }
 

@@ -301,7 +301,7 @@ TEST(ComplexJudge, RulesWithoutMeaningAreRefused) {
   const std::string start = "standard s takes real numbers, and the output is complex: ";
   EXPECT_EQ(said([](Bound& b) { b.rule = Rule::kUlps; }),
             start + "complex numbers have no order, and so no ulps");
-  EXPECT_EQ(said([](Bound& b) { b.rule = Rule::kGiven; }),
+  EXPECT_EQ(said([](Bound& b) { b.rule = Rule::kAccumulation; }),
             start + "no error of complex arithmetic is derived");
   EXPECT_EQ(said([](Bound& b) { b.rule = Rule::kDistribution; }),
             start + "no law of complex draws is known");

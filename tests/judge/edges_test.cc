@@ -249,7 +249,7 @@ TEST(JudgeEdges, SavedMetricsAndPolicies) {
   EXPECT_EQ(outcome([](Bound& b) { b.as_published = true; }), kUnknown);
   EXPECT_EQ(outcome([](Bound& b) { b.rule = Rule::kDistribution; }), kUnknown);
   EXPECT_EQ(outcome([](Bound& b) { b.rule = Rule::kIndices; }), kUnknown);
-  EXPECT_EQ(outcome([](Bound& b) { b.rule = Rule::kGiven; }), kUnknown);
+  EXPECT_EQ(outcome([](Bound& b) { b.rule = Rule::kAccumulation; }), kUnknown);
   EXPECT_EQ(outcome([](Bound& b) { b.rule = Rule::kLargest; }), kUnknown);
   EXPECT_EQ(outcome([](Bound& b) { b.atol = 4; }), Outcome::kUntrusted);
   EXPECT_EQ(outcome([](Bound& b) { b.atol = 0.25; }), Outcome::kFail);

@@ -513,7 +513,7 @@ TEST(JudgeGiven, ABoundOfItsOwnBesideAMiss) {
                  output = vector_of(dtype, {1.5, 9, 1.25, 1});
     const Tensor bounds = vector_of("float64", {0.5, 0.5, 0.125, 0.25});
     Bound bound = tolerance(0, 0);
-    bound.rule = Rule::kGiven;
+    bound.rule = Rule::kAccumulation;
     JudgeOptions options;
     options.element_bounds = bounds.view();
     const Verdict v = judge(output, golden, bound, options);
@@ -551,7 +551,7 @@ TEST(JudgeGiven, AnOverflowBesideAMiss) {
   options.element_bounds = bounds.view();
   for (const bool rounds : {true, false}) {
     Bound bound = tolerance(0, 0, rounds);
-    bound.rule = Rule::kGiven;
+    bound.rule = Rule::kAccumulation;
     const Verdict v = judge(output, golden, bound, options);
     EXPECT_EQ(v.outcome, Outcome::kFail) << v.because;
     EXPECT_EQ(v.mismatches, 1);

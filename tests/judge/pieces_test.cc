@@ -239,7 +239,8 @@ TEST(Piecewise, WhatNeedsMoreThanThePairIsRefused) {
   limited.rule = Rule::kStatistics;
   limited.limits.push_back({Statistic::kMere, 1e-3});
   EXPECT_TRUE(PiecewiseJudge::can_judge(limited));
-  for (const Rule rule : {Rule::kGiven, Rule::kDistribution, Rule::kIndices}) {
+  for (const Rule rule :
+       {Rule::kAccumulation, Rule::kExpectedError, Rule::kDistribution, Rule::kIndices}) {
     Bound other = bound;
     other.rule = rule;
     EXPECT_FALSE(PiecewiseJudge::can_judge(other));

@@ -34,10 +34,10 @@ std::string line_of(const std::optional<Bound>& bound) {
   if (!bound) return "none";
   const Bound& b = *bound;
   std::string text =
-      formatted("{} {} {} {} {} {} {} {} {} {} '{}' '{}' {} {} {} {} {}", static_cast<int>(b.rule),
+      formatted("{} {} {} {} {} {} {} {} {} {} '{}' '{}' {} {} {} {}", static_cast<int>(b.rule),
                 b.rtol, b.atol, b.ulps, b.or_ulps, b.nan_equal, b.nan_accepts, b.round_expected,
                 infinity_word(b.infinity), b.floor, b.machine, b.distribution, b.small_value,
-                b.small_atol, b.max_mismatch_fraction.value_or(-1), b.by_chance, b.as_published);
+                b.small_atol, b.max_mismatch_fraction.value_or(-1), b.as_published);
   for (const Limit& l : b.limits) {
     text += formatted("; {} {} {} {}", l.text(), l.parameter, l.second, l.group);
   }
@@ -92,7 +92,7 @@ TEST(RecordedBounds, OfEveryStandardAndDtype) {
 TEST(RecordedBounds, TolerancesOfElements) {
   std::vector<std::string> recorded;
   for (const Rule rule : {Rule::kTolerance, Rule::kLargest, Rule::kSymmetric, Rule::kEither,
-                          Rule::kGiven, Rule::kUlps}) {
+                          Rule::kAccumulation, Rule::kUlps}) {
     for (const double small : {0.0, 0.5}) {
       Bound b = tolerance(0.25, 0.125);
       b.rule = rule;

@@ -434,7 +434,7 @@ TEST(GateReportJson, Bounds) {
     EXPECT_EQ(json["floor"], 2);
     EXPECT_FALSE(json.contains("atol") || json.contains("or_ulps") || json.contains("max_blind"));
   }
-  b.rule = Rule::kGiven;
+  b.rule = Rule::kAccumulation;
   b.machine = "hopper";
   EXPECT_EQ(bound_of(b)["machine"], "hopper");
   b.rule = Rule::kDistribution;

@@ -260,7 +260,7 @@ void allow_for_golden(const Case& c, const Format& output, ElementCheck& check) 
   const Format* golden = rounded_golden(c);
   Bound& bound = *check.bound;
   if (bound.rtol == 0 && bound.atol == 0) return;
-  if (golden == nullptr && output.is_float64() && bound.rule == Rule::kGiven) {
+  if (golden == nullptr && output.is_float64() && by_element_bounds(bound)) {
     bound.rtol += unit_roundoff(output);
     bound.atol += min_subnormal(output);  // half of it is not a float64
   }
@@ -344,16 +344,10 @@ void add_expected_error(const Case& c, const Format& output, const Machine* behi
     own.standard = asked.standard;
     own.origin = asked.origin;
     own.machine = named;
-    own.nan_equal = asked.nan_equal;
-    own.nan_accepts = asked.nan_accepts;
-    own.infinity = asked.infinity;
-    own.max_mismatches = asked.max_mismatches;
-    own.max_mismatch_fraction = asked.max_mismatch_fraction;
-    own.max_blind = asked.max_blind;
-    own.max_blind_why = asked.max_blind_why;
+    static_cast<BoundPolicies&>(own) = asked;
     check.bound = own;
     check.element_bounds = check.error_weights = nullptr;
-    if (own.rule == Rule::kGiven) add_element_bounds(c, behind, threads, known, check);
+    if (own.rule == Rule::kAccumulation) add_element_bounds(c, behind, threads, known, check);
     allow_for_golden(c, output, check);
   } catch (const Refusal& e) {
     check.why_not = e.reason();
@@ -424,80 +418,126 @@ std::shared_ptr<const ElementCheck> chance_check(const Case& c, const Format& ou
   return check;
 }
 
+// An output whose checks are prepared, and what they share.
+struct CheckedOutput {
+  const Case& c;
+  const Format& format;
+  const GateRequest& request;
+  const Origin& origin;
+  BoundsByMachine bounds = {};
+  std::optional<ReferenceImplementation> reference_implementation = {};
+
+  const Machine* machine() const { return machine_behind(c, request, origin); }
+};
+
+void prepare_draws(CheckedOutput& output, ElementCheck& check) {
+  check.why_not = why_no_draws(output.c, *check.bound);
+}
+
+void prepare_indices(CheckedOutput& output, ElementCheck& check) {
+  const IndexSource source = index_source(output.c, check.bound->standard);
+  check.index_source = source.tensor;
+  check.index_axis = source.axis;
+  check.why_not = source.why_not;
+}
+
+void prepare_accumulation(CheckedOutput& output, ElementCheck& check) {
+  const Case& c = output.c;
+  add_element_bounds(c, output.machine(), output.request.threads, output.bounds, check);
+  allow_for_golden(c, output.format, check);
+  if (check.why_not.empty()) note_times_expected(c, output.machine(), check);
+}
+
+// If neither the expected error nor the operator's own bound is known, the default standard judges.
+void prepare_expected_error(CheckedOutput& output, ElementCheck& check) {
+  const Case& c = output.c;
+  add_expected_error(c, output.format, output.machine(), output.request.threads, output.bounds,
+                     check);
+  if (check.why_not.empty()) return;
+  ElementCheck instead(default_bound(c, output.format, output.request.bounds, check.why_not));
+  instead.notes.insert(instead.notes.begin(), check.notes.begin(), check.notes.end());
+  if (instead.bound) check = std::move(instead);
+}
+
+// How a check that a standard names gets what its rule needs of the case. The other rules need
+// nothing, or only the output of a reference implementation.
+struct Preparation {
+  Rule rule;
+  void (*prepare)(CheckedOutput& output, ElementCheck& check);
+};
+constexpr Preparation kPreparations[] = {{Rule::kAccumulation, prepare_accumulation},
+                                         {Rule::kExpectedError, prepare_expected_error},
+                                         {Rule::kDistribution, prepare_draws},
+                                         {Rule::kIndices, prepare_indices}};
+
+void prepare_named(CheckedOutput& output, ElementCheck& check) {
+  const Bound& bound = *check.bound;
+  if (bound.needs_reference()) {
+    auto& reference = output.reference_implementation;
+    if (!reference) {
+      reference = find_reference_implementation(output.c, output.request, output.origin);
+    }
+    check.reference_implementation = reference->output;
+    check.why_not = reference->why_not;
+  }
+  // For integers, the standards of rounding errors mean equality. For codes, they allow the codes
+  // that the quotient may give.
+  const bool of_rounding =
+      bound.standard.starts_with("accumulation") || bound.standard.starts_with("expected_error");
+  if (of_rounding && bound.rule != Rule::kExpectedError) bound_codes(output.c, *check.bound);
+  const auto row = std::ranges::find(kPreparations, bound.rule, &Preparation::rule);
+  if (row != std::end(kPreparations)) row->prepare(output, check);
+}
+
+// Prepares a check by the operator's own bound. If that bound is not known, the expected error
+// replaces it, or else the default standard.
+void prepare_own(CheckedOutput& output, ElementCheck& check) {
+  const Case& c = output.c;
+  const GateRequest& request = output.request;
+  check.why_not = why_not_made_by(c, output.format, request, output.origin);
+  if (!check.why_not.empty()) return;
+  if (check.bound->rule == Rule::kAccumulation) {
+    add_element_bounds(c, output.machine(), request.threads, output.bounds, check);
+  }
+  if (!check.why_not.empty()) {
+    if (const auto chance = chance_check(c, output.format, request, output.machine(), true)) {
+      const std::string reason = std::move(check.why_not);
+      check = *chance;
+      check.notes.push_back(formatted(
+          "judged by the expected error, because the operator's own bound is not known: {}",
+          reason));
+      return;
+    }
+  } else {
+    check.why_not = why_no_nan(c, output.machine());
+  }
+  if (!check.why_not.empty()) {
+    check = ElementCheck(default_bound(c, output.format, request.bounds, check.why_not));
+    return;
+  }
+  allow_for_golden(c, output.format, check);
+  check.by_chance = chance_check(c, output.format, request, output.machine(), false);
+  if (!check.by_chance) note_times_expected(c, output.machine(), check);
+}
+
 }  // namespace
 
-std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
+std::vector<ElementCheck> element_checks(const Case& c, const Format& format,
                                          const GateRequest& request, const Origin& origin) {
   const FloatEnvironment environment;
   check_attribute_names(c);
   const bool is_no_case = c.name.empty() && c.op.empty() && c.inputs.empty();
+  CheckedOutput output{c, format, request, origin};
   std::vector<ElementCheck> checks;
-  std::optional<ReferenceImplementation> reference_implementation;
-  BoundsByMachine known;
-  const auto behind = [&] { return machine_behind(c, request, origin); };
-  for (ChosenBound& chosen : choose_bounds(c, output, request.bounds, behind)) {
+  for (ChosenBound& chosen :
+       choose_bounds(c, format, request.bounds, [&] { return output.machine(); })) {
     ElementCheck& check = checks.emplace_back(std::move(chosen));
     // For two tensors without a case, judge() itself reports what is missing.
     if (!check.bound || is_no_case) continue;
-    if (check.bound->rule == Rule::kDistribution) {
-      check.why_not = why_no_draws(c, *check.bound);
-      continue;
-    }
-    if (check.bound->rule == Rule::kIndices) {
-      const IndexSource source = index_source(c, check.bound->standard);
-      check.index_source = source.tensor;
-      check.index_axis = source.axis;
-      check.why_not = source.why_not;
-      continue;
-    }
-    if (check.bound->needs_reference()) {
-      if (!reference_implementation)
-        reference_implementation = find_reference_implementation(c, request, origin);
-      check.reference_implementation = reference_implementation->output;
-      check.why_not = reference_implementation->why_not;
-    }
-    const bool own = check.bound->origin == kOperatorOrigin;
-    if (own) {
-      check.why_not = why_not_made_by(c, output, request, origin);
-      if (!check.why_not.empty()) continue;
-    }
-    if (check.bound->by_chance) {
-      add_expected_error(c, output, behind(), request.threads, known, check);
-      if (!check.why_not.empty()) {  // the operator's own bound is not known either
-        ElementCheck instead(default_bound(c, output, request.bounds, check.why_not));
-        instead.notes.insert(instead.notes.begin(), check.notes.begin(), check.notes.end());
-        if (instead.bound) check = std::move(instead);
-      }
-      continue;
-    }
-    // For integers, both standards mean equality. For codes, they allow the codes that the quotient
-    // may give.
-    if (check.bound->standard.starts_with("accumulation") ||
-        check.bound->standard.starts_with("expected_error")) {
-      bound_codes(c, *check.bound);
-    }
-    if (check.bound->rule == Rule::kGiven) {
-      add_element_bounds(c, behind(), request.threads, known, check);
-    }
-    if (own && !check.why_not.empty()) {
-      if (const auto chance = chance_check(c, output, request, behind(), true)) {
-        const std::string reason = check.why_not;
-        check = *chance;
-        check.notes.push_back(formatted(
-            "judged by the expected error, because the operator's own bound is not known: {}",
-            reason));
-        continue;
-      }
-    }
-    if (own && check.why_not.empty()) check.why_not = why_no_nan(c, behind());
-    if (own && !check.why_not.empty()) {
-      check = ElementCheck(default_bound(c, output, request.bounds, check.why_not));
-      continue;
-    }
-    if (own || check.bound->rule == Rule::kGiven) {
-      allow_for_golden(c, output, check);
-      if (own) check.by_chance = chance_check(c, output, request, behind(), false);
-      if (check.why_not.empty() && !check.by_chance) note_times_expected(c, behind(), check);
+    if (check.bound->origin == kOperatorOrigin) {
+      prepare_own(output, check);
+    } else {
+      prepare_named(output, check);
     }
   }
   return checks;

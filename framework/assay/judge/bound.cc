@@ -44,7 +44,7 @@ std::optional<std::string> parse_machine(std::string_view name, std::string_view
 
 Bound accumulation_bound(const Format& output) {
   Bound bound;
-  bound.rule = Rule::kGiven;
+  bound.rule = Rule::kAccumulation;
   bound.round_expected = false;
   bound.rtol = unit_roundoff(output);
   bound.atol = min_subnormal(output) / 2;
@@ -55,8 +55,7 @@ Bound accumulation_bound(const Format& output) {
 // in how it overflows at the end of the output's range, so infinity is saturating.
 Bound expected_error_bound() {
   Bound bound;
-  bound.rule = Rule::kGiven;
-  bound.by_chance = true;
+  bound.rule = Rule::kExpectedError;
   bound.round_expected = false;
   bound.nan_equal = true;
   bound.infinity = Infinity::kSaturating;

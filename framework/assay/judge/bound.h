@@ -16,16 +16,17 @@
 namespace assay {
 
 enum class Rule : std::uint8_t {
-  kTolerance,     // |actual - expected| <= atol + rtol |expected|, in float64
-  kUlps,          // at most `ulps` representable values of the output's format apart
-  kBits,          // the same bit pattern, NaN payloads and the sign of zero included
-  kLargest,       // |actual - expected| <= rtol max(floor, |expected|)
-  kSymmetric,     // equal, or |actual - expected| < rtol max(floor, |actual| + |expected|)
-  kEither,        // |actual - expected| <= max(atol, rtol |expected|): absolute or relative
-  kGiven,         // |actual - expected| <= an element's own bound + atol + rtol |expected|
-  kStatistics,    // NaN and infinity by element, all other values only by `limits`
-  kDistribution,  // draws, tested against the law `distribution` (judge/draw_distribution.h)
-  kIndices,       // values at indices, by rtol and atol or a standard (judge/indices.h)
+  kTolerance,      // |actual - expected| <= atol + rtol |expected|, in float64
+  kUlps,           // at most `ulps` representable values of the output's format apart
+  kBits,           // the same bit pattern, NaN payloads and the sign of zero included
+  kLargest,        // |actual - expected| <= rtol max(floor, |expected|)
+  kSymmetric,      // equal, or |actual - expected| < rtol max(floor, |actual| + |expected|)
+  kEither,         // |actual - expected| <= max(atol, rtol |expected|): absolute or relative
+  kAccumulation,   // |actual - expected| <= an element's own bound + atol + rtol |expected|
+  kExpectedError,  // the same, with bounds that follow from the expected errors
+  kStatistics,     // NaN and infinity by element, all other values only by `limits`
+  kDistribution,   // draws, tested against the law `distribution` (judge/draw_distribution.h)
+  kIndices,        // values at indices, by rtol and atol or a standard (judge/indices.h)
 };
 
 // The policies for comparing infinities. They apply before any arithmetic.
@@ -40,34 +41,38 @@ Infinity infinity_named(std::string_view word, std::string_view where);
 
 inline constexpr double kMaxBlind = 0.5;
 
-struct Bound {
+// What a case or a request decides in addition to the rule.
+struct BoundPolicies {
+  bool nan_equal = false;    // NaN equals NaN. If false, NaN equals nothing
+  bool nan_accepts = false;  // any value is accepted if NaN is expected
+  Infinity infinity = Infinity::kSign;
+  // At most this number, and at most this fraction, of mismatches is forgiven. If both are set, the
+  // smaller one holds. Mismatches with NaN or infinity are never forgiven.
+  std::optional<std::int64_t> max_mismatches = {};
+  std::optional<double> max_mismatch_fraction = {};
+  // A pass is trusted only if the share of blind elements (Verdict::blind) is at most max_blind.
+  // max_blind_why is the reason that the case gives for a value of its own.
+  double max_blind = kMaxBlind;
+  std::string max_blind_why = {};
+};
+
+struct Bound : BoundPolicies {
   Rule rule = Rule::kTolerance;
   double rtol = 0, atol = 0;
   std::uint64_t ulps = 0;
   // An element outside its tolerance is still accepted if it is at most this many representable
   // values of the output's format away from the expected value, rounded to that format.
   std::uint64_t or_ulps = 0;
-  bool nan_equal = false;      // NaN equals NaN. If false, NaN equals nothing
-  bool nan_accepts = false;    // any value is accepted if NaN is expected
   bool round_expected = true;  // the expected value is first rounded to the output's dtype
   std::string standard;        // its name: "torch", "ulp(2)", "custom"
   std::string origin;          // what chose it: "command", "case", "default", ...
-  Infinity infinity = Infinity::kSign;
-  double floor = 0;  // kLargest, kSymmetric
+  double floor = 0;            // kLargest, kSymmetric
   // If |expected| < small_value, the rule is |actual - expected| <= small_atol instead.
   double small_value = 0, small_atol = 0;
-  // At most this number, and at most this fraction, of mismatches is forgiven. If both are set, the
-  // smaller one holds. Mismatches with NaN or infinity are never forgiven.
-  std::optional<std::int64_t> max_mismatches = {};
-  std::optional<double> max_mismatch_fraction = {};
   std::vector<Limit> limits = {};  // all must hold, in addition to the elements
-  // A pass is trusted only if the share of blind elements (Verdict::blind) is at most max_blind.
-  // max_blind_why is the reason that the case gives for a value of its own.
-  double max_blind = kMaxBlind;
-  std::string max_blind_why = {};
-  // kGiven: the machine whose accumulation is bounded. Empty for the case's machine
+  // kAccumulation, kExpectedError: the machine whose accumulation is bounded. Empty for the case's
+  // machine
   std::string machine = {};
-  bool by_chance = false;         // kGiven: the bounds are expected errors
   std::string distribution = {};  // kDistribution: the law with its parameters
   bool as_published = false;      // judged by the original's own rule (judge/published_standards.h)
 

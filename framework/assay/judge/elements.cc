@@ -34,7 +34,7 @@ class ElementJudge {
     const bool as_stored = expected.format == actual.format || rounds_;
     vanishing_ = !as_stored && half_least > 0 && round_to(out_, half_least) == 0 ? half_least : 0;
     of_exact_ =
-        !bound.round_expected && (bound.rule == Rule::kTolerance || bound.rule == Rule::kGiven);
+        !bound.round_expected && (bound.rule == Rule::kTolerance || rule_.by_element_bounds);
     integers_ = !out_.is_float();
     blocks_ = blocks();
     limits_alone_ = bound.rule == Rule::kStatistics && !integers_ && wanted.parts != 0 &&
@@ -49,7 +49,7 @@ class ElementJudge {
       parts = simd::kAllParts;
     }
     as_floats_ = fit && parts != simd::kAllParts &&
-                 (parts != 0 || (blocks_ != Blocks::kNone && bound.rule != Rule::kGiven));
+                 (parts != 0 || (blocks_ != Blocks::kNone && !rule_.by_element_bounds));
     if (blocks_ == Blocks::kUlps || blocks_ == Blocks::kBits) ordinals_ = ordinals_of(out_);
     tolerance_ = {.form = rule_.form,
                   .rtol = bound.rtol,
@@ -95,7 +95,7 @@ class ElementJudge {
     if (bound_.is_plain()) return finite ? Blocks::kPlain : Blocks::kNone;
     // Kernels judge elements that have their own bounds only within the output's range.
     const bool saturates = bound_.infinity == Infinity::kSaturating;
-    if (saturates && bound_.rule != Rule::kGiven) return Blocks::kNone;
+    if (saturates && !rule_.by_element_bounds) return Blocks::kNone;
     // Bits of storage beyond the format's own are not part of a value. They are compared by
     // element.
     const bool by_values = has_ordinals(out_) && out_.bits == 8 * out_.storage_bytes;
@@ -103,7 +103,7 @@ class ElementJudge {
     if (bound_.rule == Rule::kUlps) {
       return by_values && bound_.ulps < (std::uint64_t{1} << 53) ? Blocks::kUlps : Blocks::kNone;
     }
-    if (!rule_.by_value && bound_.rule != Rule::kGiven) return Blocks::kNone;
+    if (!rule_.by_value && !rule_.by_element_bounds) return Blocks::kNone;
     // If a zero is within or_ulps, it must also be within the tolerance.
     const double near_zero = static_cast<double>(bound_.or_ulps) * min_subnormal(out_);
     const bool sees_zeros =
@@ -262,7 +262,7 @@ class ElementJudge {
       case Blocks::kPlain:
         return all_close(found, first, a, e, n);
       case Blocks::kTolerance: {
-        if (bound_.rule == Rule::kGiven) return false;
+        if (rule_.by_element_bounds) return false;
         const auto c = simd::compare(a, e, n, tolerance_, worst);
         return met(c, c.worst_ratio);
       }
@@ -316,8 +316,7 @@ class ElementJudge {
                   std::size_t n) const {
     double room[kMetricsBlock];
     const double* own = nullptr;
-    const bool given = bound_.rule == Rule::kGiven;
-    if (given) {
+    if (rule_.by_element_bounds) {
       // A result beyond the output's range must be infinity, whatever its bound.
       const double most = max_finite(out_);
       for (std::size_t i = 0; i < n; ++i) {
@@ -369,10 +368,9 @@ class ElementJudge {
     return distance && *distance <= bound_.or_ulps;
   }
 
-  // Returns the bound of an element, including its own bound if the rule is kGiven.
+  // Returns the bound of an element, including its own if the rule is by element bounds.
   double limit_at(std::int64_t position, double expected, double actual) const {
-    const double own =
-        bound_.rule == Rule::kGiven ? options_.element_bounds->value_at(position) : 0;
+    const double own = rule_.by_element_bounds ? options_.element_bounds->value_at(position) : 0;
     return std::min(largest_error(bound_, out_, expected, actual) + own,
                     std::numeric_limits<double>::max());
   }
@@ -495,7 +493,7 @@ class ElementJudge {
         if (std::isnan(a) && !out_.has_infinity() && size > most) a = std::copysign(most, raw);
         a = std::isnan(a) ? a : std::clamp(a, -most, most);
         e = std::clamp(raw, -most, most);
-      } else if (bound_.rule == Rule::kGiven) {
+      } else if (rule_.by_element_bounds) {
         e = round_to(out_, raw);
       }
       finding.error = std::abs(a - e);

@@ -43,7 +43,7 @@ Positions evenly(const Positions& all, std::size_t most) {
 ElementSample::ElementSample(const TensorView& expected, const JudgeOptions& options,
                              const Bound& bound, Positions positions)
     : positions_(std::move(positions)), expected_(gathered(expected, positions_)) {
-  if (bound.rule == Rule::kGiven) bounds_ = gathered(*options.element_bounds, positions_);
+  if (by_element_bounds(bound)) bounds_ = gathered(*options.element_bounds, positions_);
   if (bound.needs_reference()) reference_ = gathered(*options.reference_implementation, positions_);
   // A sum over a sample is not the limited sum.
   const bool all = static_cast<std::int64_t>(positions_.size()) == expected.size();

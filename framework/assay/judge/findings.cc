@@ -37,7 +37,9 @@ std::string one_ulp_words(const Verdict& verdict, const ElementFindings& found) 
   const Bound& bound = verdict.bound;
   // Expected errors already count roundings: except at a tie, an element has only one right
   // rounding.
-  if (!found.within_one_ulp || bound.by_chance || row_of(bound.rule).by_codes) return "";
+  if (!found.within_one_ulp || bound.rule == Rule::kExpectedError || row_of(bound.rule).by_codes) {
+    return "";
+  }
   return formatted("; {} within one {} ulp: the bound asks for less than that",
                    verdict.mismatches == 1 ? "it is" : "all of them are", verdict.format->name);
 }
@@ -64,7 +66,8 @@ std::string difference_words(const Bound& bound, std::int64_t mismatches) {
   if (bound.rule == Rule::kBits)
     return verb + (mismatches == 1 ? " in its bits" : " in their bits");
   if (bound.rule == Rule::kStatistics) return verb + " as NaN and infinity do";
-  if (bound.by_chance) return formatted("{} by more than the expected error", verb);
+  if (bound.rule == Rule::kExpectedError)
+    return formatted("{} by more than the expected error", verb);
   if (bound.is_plain() && bound.rtol == 0 && bound.atol == 0) return verb;
   return formatted("{} by more than {}", verb, bound.text());
 }

@@ -26,10 +26,6 @@ std::string sum_text(const Bound& b) {
   return b.rtol == 0 && b.atol == 0 ? "equality" : with_numbers(kSum, b);
 }
 
-std::string given_text(const Bound& b) {
-  return b.by_chance ? "the expected error" : "the bound of accumulation";
-}
-
 std::string distribution_text(const Bound& b) {
   return formatted("draws of {}, false alarms {}", b.distribution,
                    short_number(parse_law(b.distribution).delta));
@@ -69,10 +65,17 @@ constexpr RuleRow kRules[] = {
      .by_codes = true,
      .why_not_complex = "complex numbers have no order, and so no ulps"},
     {.rule = Rule::kBits, .words = "bit equality", .by_codes = true},
-    {.rule = Rule::kGiven,
+    {.rule = Rule::kAccumulation,
      .parameters = "machine",
-     .text = given_text,
+     .words = "the bound of accumulation",
      .by_value = false,
+     .by_element_bounds = true,
+     .why_not_complex = "no error of complex arithmetic is derived"},
+    {.rule = Rule::kExpectedError,
+     .parameters = "machine",
+     .words = "the expected error",
+     .by_value = false,
+     .by_element_bounds = true,
      .why_not_complex = "no error of complex arithmetic is derived"},
     {.rule = Rule::kStatistics,
      .by_value = false,

@@ -24,9 +24,10 @@ struct RuleRow {
   // atol + rtol |expected|.
   double (*bound)(const Bound& bound, double expected, double actual) = nullptr;
   simd::ToleranceForm form = simd::ToleranceForm::kSum;  // the kernels' name for `bound`
-  bool by_codes = false;       // compares stored values, so the expected one is always rounded
-  bool by_value = true;        // only an element's expected value and `bound` decide
-  bool needs_expected = true;  // false if the law of the draws says what is expected
+  bool by_codes = false;           // compares stored values, so the expected one is always rounded
+  bool by_value = true;            // only an element's expected value and `bound` decide
+  bool by_element_bounds = false;  // adds JudgeOptions::element_bounds to the tolerance
+  bool needs_expected = true;      // false if the law of the draws says what is expected
   // Judges the whole output. Null if elements are judged one by one.
   Verdict (*judge)(const TensorView& actual, const TensorView& expected, const Bound& bound,
                    const JudgeOptions& options) = nullptr;
@@ -37,14 +38,15 @@ struct RuleRow {
   bool takes(std::string_view parameter) const;
 };
 const RuleRow& row_of(Rule rule);
+inline bool by_element_bounds(const Bound& bound) { return row_of(bound.rule).by_element_bounds; }
 std::span<const RuleRow> tolerance_rules();  // the rows with a name
 
 // Returns the tolerance of a rule that has one, in float64. It is at most the largest finite
 // number, so an infinite bound never accepts an infinite error. Infinity times zero counts as zero.
-// Only kSymmetric reads `actual`. kGiven adds the element's own bound to this tolerance.
+// Only kSymmetric reads `actual`. Rules by element bounds add the element's own to it.
 double tolerance_at(const Bound& bound, double expected, double actual = 0);
-// Returns the largest error of an element that the bound allows. If the rule is kGiven, the caller
-// must add the element's own bound.
+// Returns the largest error of an element that the bound allows. If the rule is by element bounds,
+// the caller must add the element's own.
 double largest_error(const Bound& bound, const Format& output, double expected, double actual);
 
 }  // namespace assay

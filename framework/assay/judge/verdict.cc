@@ -104,12 +104,12 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
   if (std::string why_not = why_not_comparable(actual, expected); !why_not.empty()) {
     return refuse(std::move(why_not));
   }
-  if (bound.rule == Rule::kGiven &&
+  if (by_element_bounds(bound) &&
       (!options.element_bounds || options.element_bounds->shape != actual.shape)) {
     return refuse(formatted(
         "standard {} needs the {} of each element, computed from the case's operands and a "
         "machine, and there is none",
-        bound.standard, bound.by_chance ? "expected error" : "bound"));
+        bound.standard, bound.rule == Rule::kExpectedError ? "expected error" : "bound"));
   }
   Verdict verdict;
   verdict.bound = bound;
