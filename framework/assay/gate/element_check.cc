@@ -459,8 +459,8 @@ void prepare_expected_error(CheckedOutput& output, ElementCheck& check) {
   if (instead.bound) check = std::move(instead);
 }
 
-// How a check that a standard names gets what its rule needs of the case. The other rules need
-// nothing, or only the output of a reference implementation.
+// A row of the table that prepares checks which a standard names: it gives a check what its rule
+// needs of the case. Rules without a row need nothing, or only a reference implementation's output.
 struct Preparation {
   Rule rule;
   void (*prepare)(CheckedOutput& output, ElementCheck& check);

@@ -41,7 +41,7 @@ Infinity infinity_named(std::string_view word, std::string_view where);
 
 inline constexpr double kMaxBlind = 0.5;
 
-// What a case or a request decides in addition to the rule.
+// The policies that a case or a request sets in addition to the rule.
 struct BoundPolicies {
   bool nan_equal = false;    // NaN equals NaN. If false, NaN equals nothing
   bool nan_accepts = false;  // any value is accepted if NaN is expected
