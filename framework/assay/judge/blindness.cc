@@ -50,7 +50,8 @@ double blind_share_by_trial(const TensorView& expected, const Format& output,
                             const std::function<bool(const TensorView& output)>& passes) {
   const Tensor right = Tensor::from_values(output, expected.shape, parts_of(expected).values());
   std::vector<double> sizes;
-  std::vector<std::int64_t> order;  // of the elements that are not 0, the smallest first
+  // Positions of the elements that are not 0, from the smallest to the largest.
+  std::vector<std::int64_t> order;
   for (std::int64_t i = 0; i < expected.size(); ++i) {
     sizes.push_back(magnitude_at(expected, i));
     if (sizes.back() != 0) order.push_back(i);

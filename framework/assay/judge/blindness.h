@@ -42,9 +42,9 @@ std::string blind_words(std::int64_t blind, std::int64_t nonzero, bool sampled,
 std::string blind_words(const Verdict& verdict);
 
 // Returns the end of a sentence, such as "; an absolute tolerance below 3.1e-05 would see half of
-// what is not zero". The number is the smallest size that a share of max_blind of the elements does
-// not exceed: a tolerance below it leaves at most that share blind. Returns an empty string if
-// there is no such tolerance. `sizes` returns |expected| at sampled_positions().
+// what is not zero". Elements smaller than this number are the share max_blind of the elements that
+// are not 0, so a tolerance below the number leaves at most this share blind. Returns an empty
+// string if there is no such tolerance. `sizes` returns |expected| at sampled_positions().
 std::string tolerance_that_sees(const Verdict& verdict,
                                 const std::function<std::vector<double>()>& sizes);
 

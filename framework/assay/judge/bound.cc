@@ -51,8 +51,9 @@ Bound accumulation_bound(const Format& output) {
   return bound;
 }
 
-// The operands are known, so a NaN is either right or wrong, and NaN equals NaN. Hardware differs
-// in how it overflows at the end of the output's range, so infinity is saturating.
+// Returns the bound of the standard expected_error. The operands are known, so a NaN is either
+// right or wrong, and NaN equals NaN. Machines differ in how they overflow at the end of the
+// output's range, so the largest finite value also counts as infinity.
 Bound expected_error_bound() {
   Bound bound;
   bound.rule = Rule::kExpectedError;
@@ -83,7 +84,8 @@ double growth_factor(const Standard& s, const Format& output, std::int64_t accum
   return 1;
 }
 
-// True if outputs of this format must be equal if a standard has no row for it.
+// True if outputs of this format must equal the expected values whenever a standard has no row for
+// the format.
 bool is_exact(const Format& output) { return !output.is_float() && !output.is_complex(); }
 
 // Returns the dtype under which a standard has rows or limits for an output: the output's own, or
@@ -193,10 +195,12 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output,
   Bound bound;
   bound.standard = name;
   if (const auto ulps = parse_ulps(name)) {
-    if (output.is_complex()) return std::nullopt;  // complex numbers have no order
+    // Complex numbers have no order, so they have no ulps.
+    if (output.is_complex()) return std::nullopt;
     bound.rule = Rule::kUlps;
     bound.ulps = *ulps;
-    // Representable values are compared, so the expected value is rounded to one.
+    // Ulps are counted between values of the output's format, so the expected value is rounded to
+    // one.
     return bound;
   }
   if (name == kBitEqual) {
@@ -207,7 +211,7 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output,
     const auto machine = parse_machine(name, word);
     if (!machine) continue;
     if (output.is_complex()) return std::nullopt;
-    if (!output.is_float()) {  // integers are summed exactly
+    if (!output.is_float()) {  // an integer accumulator makes no rounding errors
       bound.machine = *machine;
       return bound;
     }
@@ -230,7 +234,7 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output,
     return of;
   }
   if (const auto law = law_of_standard(name)) {
-    (void)parse_law(*law);  // throws if the law is wrong
+    (void)parse_law(*law);  // called only because it throws if the law is wrong
     if (output.is_complex()) return std::nullopt;
     bound.rule = Rule::kDistribution;
     bound.round_expected = false;
@@ -277,7 +281,7 @@ std::string standards_with(const Format& output, std::span<const CustomStandard>
   for (const CustomStandard& own : custom) {
     if (standard_bound(own.name, output, 1, custom)) names.push_back(own.name);
   }
-  // The default first, then the rows that most users know.
+  // Lists the default standard first, then the standards that most users know.
   if (bound_of(*find_standard(kDefaultStandard), output, 1)) names.emplace_back(kDefaultStandard);
   for (const auto& part : {other_standards(), ascend_standards()}) {
     for (const Standard& s : part) {

@@ -27,11 +27,13 @@ struct Complex {
   Complex operator-(const Complex& o) const { return {real - o.real, imaginary - o.imaginary}; }
 };
 
-// Both parts of an element of a block.
+// Returns the i-th complex element of a block, which stores the real part before the imaginary
+// part.
 Complex element(const double* parts, std::size_t i) { return {parts[2 * i], parts[2 * i + 1]}; }
 
 // Magnitudes of finite elements can exceed the range of float64, where a bound computed from them
-// would accept any error. Such elements are compared at this scale, a power of two.
+// would accept any error. Such elements and their bounds are multiplied by this power of two before
+// they are compared.
 constexpr double kScale = 0x1p-4;
 
 Bound scaled(Bound bound) {
@@ -77,7 +79,8 @@ class ComplexJudge {
   }
 
  private:
-  // `e` is in the output's format.
+  // True if the output's element `a` has the bits of the expected element `e`, which is already
+  // rounded to the output's format.
   bool same_bits(std::int64_t position, const Complex& a, const Complex& e) const {
     const auto same = [&](std::int64_t at, double x, double y) {
       if (std::isnan(x) && std::isnan(y)) {
@@ -88,7 +91,7 @@ class ComplexJudge {
     return same(2 * position, a.real, e.real) && same(2 * position + 1, a.imaginary, e.imaginary);
   }
 
-  // Both elements are finite.
+  // True if the element `a` is outside the bound of the expected element `e`. Both must be finite.
   bool outside(const Complex& a, const Complex& e) const {
     const double error = (a - e).size(), size_a = a.size(), size_e = e.size();
     const auto exceeds = [&](const Bound& bound, double off, double of_a, double of_e) {
@@ -112,7 +115,7 @@ class ComplexJudge {
     if (bound_.rule == Rule::kBits) {
       const bool both_nan = a.is_nan() && e.is_nan();
       if (both_nan) finding.error = 0;
-      // The sign of zero is a bit, too.
+      // Bits are compared, so an expected -0 also differs from the 0 of an output of zeros.
       finding.missed_by_zero = std::bit_cast<std::uint64_t>(e.real) != 0 ||
                                std::bit_cast<std::uint64_t>(e.imaginary) != 0;
       finding.missed = !same_bits(position, a, e) && !(bound_.nan_equal && both_nan);
@@ -159,7 +162,7 @@ class ComplexJudge {
     const Finding finding = judge(position, a, e);
     found.count(finding, a.is_nan(), true);
     if (!finding.missed) return;
-    found.within_one_ulp = false;  // complex numbers have no order
+    found.within_one_ulp = false;  // complex numbers have no order, so they have no ulps
     found.unmeetable += is_unmeetable(finding, a, raw) ? 1 : 0;
     Mismatch mismatch;
     mismatch.linear = offset_ + position;

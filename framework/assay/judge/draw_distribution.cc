@@ -33,7 +33,7 @@ struct Drawn {
   std::function<std::string(double limit)> untold = {};
   // True if an output that has one value in all elements would pass. Then nothing was tested.
   std::function<bool(double limit)> constant_passes = {};
-  std::string why_not = {};  // not empty if nothing can be compared
+  std::string why_not = {};  // why the law cannot judge the output, or empty if it can
 
   std::int64_t size() const { return actual.size(); }
   double get(std::string_view parameter) const { return spec.get(parameter); }
@@ -59,9 +59,10 @@ struct Drawn {
 
 namespace {
 
-// Kernels compare shares with random bits. Such shares are at least as exact as float32.
+// Kernels compare probabilities with random bits, and they store the probabilities at least as
+// exactly as float32 does. So a given probability may be off by this much.
 constexpr double kShareSlack = 0x1p-23;
-// For probabilities that a kernel computed in float32 and summed.
+// The error of a probability that a kernel computed in float32 and summed.
 constexpr double kProbabilitySlack = 1e-6;
 constexpr std::int64_t kMostCountedValues = 4096;
 
@@ -270,19 +271,22 @@ void look_at_dropout(Drawn& d) {
   }
   const Format& f = *d.actual.format;
   const double p = d.get("p"), factor = 1 / (1 - p);
-  // The factor and the product may both be rounded to the output's format.
+  // The factor and the product may both be rounded to the output's format, so `slack` has room for
+  // this.
   const double unit = f.is_float() ? unit_roundoff(f) : 0;
   const double least = f.is_float() ? min_subnormal(f) : 0;
   const double largest = f.is_float() ? max_finite(f) : 0x1p53;
   d.impossible = formatted("neither 0 nor {} times what was expected", short_number(factor, 6));
   look_at_two(d, p, "zeros", [&](std::int64_t i) -> std::optional<bool> {
     const double x = d.actual.value_at(i), e = d.expected.value_at(i) * factor;
-    // NaN, infinity, and values that overflow in the output's format, may be kept or dropped.
+    // If the kept value would be NaN or infinite, or overflow in the output's format, the output
+    // may not show whether it was dropped. Such an element counts neither as kept nor as dropped.
     const double slack = 2.5 * unit * std::abs(e) + least;
     const bool overflows = !(std::abs(e) + slack < largest);
     if (overflows && (x == 0 || !(std::abs(x) < largest * (1 - 4 * unit)))) return std::nullopt;
     const bool kept = std::abs(x - e) <= slack;
-    if (kept && x == 0) return std::nullopt;  // a dropped value looks like one rounded to 0
+    // A kept value that was rounded to 0 looks like a dropped one.
+    if (kept && x == 0) return std::nullopt;
     if (!kept && x != 0) {
       d.mismatch(i, x, e);
       return std::nullopt;
@@ -431,7 +435,8 @@ void look_at_categorical(Drawn& d) {
              },
              function_test,
              [=](const Draws&, double) {
-               // Hoeffding's inequality for values from 0 to the largest probability.
+               // Hoeffding's inequality bounds the mean probability of the drawn values. Each
+               // probability lies between 0 and `largest`.
                const double off =
                    std::max(0.0, std::abs(own - own_expected) / n - kProbabilitySlack);
                DrawTest test{.name = "probability of what was drawn", .statistic = own / n};

@@ -21,8 +21,8 @@ struct LawSpec;
 struct LawParameter {
   std::string_view name;
   std::optional<double> default_value;  // empty if the parameter must be given
-  double low, high;                     // the range of its values
-  bool open = false;                    // the ends of the range are excluded
+  double low, high;                     // the parameter's value must lie in this range
+  bool open = false;                    // low and high themselves are not allowed
   bool whole = false;
   std::string_view meaning = {};
 };

@@ -13,7 +13,8 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t kSteps = 65536;  // of F, at which it is evaluated
+// The law's distribution function F is evaluated at this many steps.
+constexpr std::size_t kSteps = 65536;
 constexpr std::size_t kMostWindows = std::size_t{1} << 21;
 
 double at_most_one(double p) { return std::clamp(p, 0.0, 1.0); }
@@ -22,7 +23,8 @@ std::size_t step_of(double u) {
   return static_cast<std::size_t>(std::clamp(u, 0.0, 1.0) * static_cast<double>(kSteps));
 }
 
-// Returns by how much |sum| exceeds `open`, the part that rounding leaves uncertain.
+// Returns by how much |sum| exceeds `open`, the part of the sum that the rounding of the draws
+// leaves uncertain.
 double beyond(double sum, double open) { return std::max(0.0, std::abs(sum) - open); }
 
 // Returns the distances in memory at which a kernel may have made equal draws.
@@ -64,18 +66,20 @@ double function_resolution(std::int64_t n, double limit) {
 }
 
 DrawTest function_test(const Draws& draws, double) {
-  // With few draws, most of the time would go to fresh memory. So it is kept, all 0 between calls.
+  // If there are few draws, allocating the counters would take most of the time. So the counters
+  // are kept between calls, all of them 0.
   thread_local std::vector<std::int64_t> lows(kSteps + 1), highs(kSteps + 1);
   for (const double u : draws.low) ++lows[step_of(u)];
   for (const double u : draws.high) ++highs[step_of(u)];
   const auto n = static_cast<double>(draws.low.size());
-  std::int64_t surely = 0, perhaps = 0;  // draws up to this step of F
+  // Number of draws up to this step of F: those that certainly are, and those that may be.
+  std::int64_t surely = 0, perhaps = 0;
   double off = 0, at = 0;
-  bool is_more = true;  // `surely` increased at the step before
+  bool is_more = true;  // true if `surely` increased at the step before
   for (std::size_t k = 0; k <= kSteps; ++k) {
     perhaps += std::exchange(lows[k], 0);
-    // F is furthest below the draws right after some were added, and furthest above them right
-    // before the next ones are added.
+    // The share of draws is furthest above F right after some draws were added, and furthest below
+    // F right before the next ones are added. Other steps are skipped.
     if (is_more || k == kSteps || lows[k + 1] != 0) {
       const double f = static_cast<double>(k) / static_cast<double>(kSteps);
       const double above = static_cast<double>(surely) / n - f;
@@ -140,7 +144,8 @@ DrawTest serial_test(const Draws& draws, double limit) {
     const double expected = static_cast<double>(pairs) * draws.variance;
     if (!(expected > 0)) continue;
     // exp(factor S - factor^2 proxy Q / 2) is a supermartingale for every factor that is chosen
-    // beforehand. S is the sum and Q the sum of squares.
+    // before the draws are seen. S is the sum of the products, and Q the sum of the squares of
+    // their first factors.
     const double factor = std::sqrt(2 * std::log(2 * tests / limit) / (expected * draws.proxy));
     const double exponent =
         factor * beyond(sum, open) - factor * factor * draws.proxy * squares / 2;

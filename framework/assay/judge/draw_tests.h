@@ -43,10 +43,11 @@ DrawTest ends_test(const Draws& draws, double limit = 0);
 // powers of two, and the steps from one row, matrix, ... to the next. The bound is that of a
 // supermartingale, with the factor that is best at `limit`.
 DrawTest serial_test(const Draws& draws, double limit);
-// Searches for two equal stretches of draws. A stretch is so long that chance makes a pair anywhere
-// with a probability of at most `limit`, by n^2 / 2 heaviest^length. If there are more than 2^21
-// stretches, only those with certain hashes are compared. Equal stretches have equal hashes, so
-// either both are compared or neither is.
+// Searches for two equal stretches of draws. A stretch is so long that chance makes an equal pair
+// anywhere with a probability of at most `limit`. This probability is at most n^2 / 2
+// heaviest^length, where `heaviest` is the largest probability of a single value. If there are more
+// than 2^21 stretches, only those with certain hashes are compared. Equal stretches have equal
+// hashes, so either both are compared or neither is.
 DrawTest repeats_test(const Draws& draws, double limit);
 
 // Test values x of a normal law, each known to +- slack. The mean is exactly normal, and the sum of
@@ -60,7 +61,8 @@ DrawTest normal_deviation_test(std::span<const double> x, std::span<const double
 // draws), at most 1. `share` is known to +- slack.
 double binomial_p_value(std::int64_t count, std::int64_t n, double share, double slack);
 
-// Returns how far off a distribution function must be for function_test() to fail at this limit.
+// Returns the smallest distance between two distribution functions at which function_test() fails n
+// draws at this limit.
 double function_resolution(std::int64_t n, double limit);
 
 }  // namespace assay

@@ -49,7 +49,8 @@ bool exact_errors(const TensorView& actual, const TensorView& expected, std::int
   const Format& output = *actual.format;
   if (output.kind != Kind::kSigned && output.kind != Kind::kUnsigned) return false;
   if (output.bits < 64) {
-    // Differences from golden numbers below 2^52 have at most 53 bits.
+    // A difference from a golden number below 2^52 has at most 53 bits, so float64 computes it
+    // exactly.
     constexpr double kExact = 0x1p52;
     if (max_finite(*expected.format) < kExact) return false;
     double values[kMetricsBlock];
@@ -67,7 +68,7 @@ bool exact_errors(const TensorView& actual, const TensorView& expected, std::int
       // A float golden result is compared as it is stored, not rounded.
       if (expected.format->is_float()) found.errors[i] -= value - std::nearbyint(value);
       found.ulps[i] = integer_distance(a, *e);
-    } else {  // NaN, infinity, or a number that is far from every 64-bit integer
+    } else {  // the golden element is NaN, infinite, or far from every integer
       found.errors[i] = static_cast<double>(a) - value;
       found.ulps[i] = ~std::uint64_t{0};
     }

@@ -45,14 +45,14 @@ ElementSample::ElementSample(const TensorView& expected, const JudgeOptions& opt
     : positions_(std::move(positions)), expected_(gathered(expected, positions_)) {
   if (by_element_bounds(bound)) bounds_ = gathered(*options.element_bounds, positions_);
   if (bound.needs_reference()) reference_ = gathered(*options.reference_implementation, positions_);
-  // A sum over a sample is not the limited sum.
+  // Weights belong to limits on sums over all elements, so a sample does not use them.
   const bool all = static_cast<std::int64_t>(positions_.size()) == expected.size();
   if (all && options.error_weights) weights_ = gathered(*options.error_weights, positions_);
 }
 
 std::vector<std::int64_t> ElementSample::mismatches(const Tensor& output, const Bound& bound,
                                                     std::vector<Mismatch>* worst) const {
-  // Small enough that the positions of all mismatches are kept.
+  // A piece has so few elements that the positions of all its mismatches are kept.
   constexpr std::int64_t kPiece = 65536;
   std::vector<std::int64_t> places;
   for (std::int64_t begin = 0; begin < output.size(); begin += kPiece) {

@@ -35,7 +35,8 @@ class ElementBits {
   bool in_order_;
 };
 
-// A sample of elements at some positions, which can be judged with other values in the output.
+// The expected elements at some positions of the failed output. Other values can be judged in place
+// of the output's elements there.
 class ElementSample {
  public:
   ElementSample(const TensorView& expected, const JudgeOptions& options, const Bound& bound,
@@ -55,8 +56,8 @@ class ElementSample {
     return made;
   }
 
-  // Returns the places in the sample at which such an output has mismatches. Fills `worst`, if it
-  // is not null, with the worst of them.
+  // Judges `output`, which output() made. Returns the indices within the sample at which it has
+  // mismatches. Fills `worst`, if it is not null, with the worst mismatches.
   std::vector<std::int64_t> mismatches(const Tensor& output, const Bound& bound,
                                        std::vector<Mismatch>* worst = nullptr) const;
   // Returns how many elements pass.

@@ -13,7 +13,8 @@
 namespace assay {
 namespace {
 
-// The number of mismatches whose positions are kept for location_pattern(): for a part, in all.
+// location_pattern() gets the positions of at most this many mismatches: of one part, and of the
+// whole output.
 constexpr std::size_t kPositionsOfPart = 65536, kPositionsOfAll = 1 << 20;
 
 // Returns the limits that do not hold, such as "MERE < 0.000977 is 0.002".
@@ -35,8 +36,8 @@ std::string broken_limits(const std::vector<LimitReading>& readings) {
 // last rounding would have them too. Returns an empty string for other mismatches.
 std::string one_ulp_words(const Verdict& verdict, const ElementFindings& found) {
   const Bound& bound = verdict.bound;
-  // Expected errors already count roundings: except at a tie, an element has only one right
-  // rounding.
+  // A mismatch within one ulp is not mentioned if the standard is expected_error: its bounds
+  // already count roundings, and an element has only one right rounding, except at a tie.
   if (!found.within_one_ulp || bound.rule == Rule::kExpectedError || row_of(bound.rule).by_codes) {
     return "";
   }
@@ -168,7 +169,8 @@ void settle(Verdict& verdict, ElementFindings found,
   for (Mismatch& mismatch : verdict.worst) mismatch.index = whole.multi_index(mismatch.linear);
   if (metrics) {
     verdict.metrics = found.metrics->result();
-    // Metrics know nothing of results beyond the output's range.
+    // The metrics do not count a result beyond the output's range as infinity, so their worst ratio
+    // is not used if there are such results.
     const bool beyond = bound.infinity == Infinity::kSaturating &&
                         verdict.metrics->max_abs_expected > max_finite(*verdict.format);
     if (bound.is_plain() && !beyond) {

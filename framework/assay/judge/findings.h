@@ -16,29 +16,35 @@ namespace assay {
 struct Finding {
   double error = 0, bound = 0;
   bool missed = false;
-  bool special = false;  // one value is NaN or infinite
+  bool special = false;  // the output or the expected value is NaN or infinite
   bool nonzero = false;  // the expected value is finite, and not 0 in the output's format
   bool expects_nan = false;
-  // Zero instead of the output would be a mismatch. missed_by_zero_for_good is set if no budget
-  // would forgive it, because NaN or infinity is expected.
+  // missed_by_zero is true if a 0 in place of the output's element would be a mismatch that a
+  // budget may forgive. missed_by_zero_for_good is true if no budget would forgive it, because NaN
+  // or infinity is expected.
   bool missed_by_zero = false, missed_by_zero_for_good = false;
 };
 
 // The results of one part of the elements, or of several parts in sequence.
 struct ElementFindings {
   std::int64_t mismatches = 0, special_mismatches = 0;
-  std::int64_t unmeetable = 0;  // mismatches that the correctly rounded result would also have
+  std::int64_t unmeetable = 0;  // mismatches that even the correctly rounded result would be
   double worst_ratio = 0;
-  bool within_one_ulp = true;            // all mismatches are within one ulp
-  bool zeros_would_mismatch = false;     // zeros would be a mismatch that no budget forgives
-  std::int64_t mismatches_of_zeros = 0;  // all other mismatches of an output of zeros
-  std::int64_t nonzero = 0, blind = 0;   // as in Verdict, without the budget
+  bool within_one_ulp = true;  // every mismatch is within one ulp of the expected value
+  // True if an output of zeros would have a mismatch that no budget forgives.
+  bool zeros_would_mismatch = false;
+  // Number of all other mismatches that an output of zeros would have.
+  std::int64_t mismatches_of_zeros = 0;
+  // As in Verdict, but without the mismatches that the budget forgives.
+  std::int64_t nonzero = 0, blind = 0;
   // The elements whose expected value is NaN, and those of them whose output was NaN and accepted.
   std::int64_t expected_nans = 0, equal_nans = 0;
-  std::vector<Mismatch> worst;          // the worst first; their `index` is left empty
-  std::vector<std::int64_t> positions;  // of the first mismatches, to find their pattern
+  // The worst mismatches, the worst first. Their `index` is not set.
+  std::vector<Mismatch> worst;
+  // Positions of the first mismatches, to find the pattern that they form.
+  std::vector<std::int64_t> positions;
   std::optional<MetricsPass> metrics;
-  std::optional<MismatchMap> mismatch_map;  // of the whole array
+  std::optional<MismatchMap> mismatch_map;  // counts over the whole array
 
   // True if an output of zeros would fail, even with the bound's budget.
   bool zeros_mismatch(const Bound& bound, std::int64_t sites) const;

@@ -35,7 +35,8 @@ struct Rows {
   }
 };
 
-// All indices form one row, and so do all values.
+// Returns the rows for indices into the flattened input: all indices form one row, and so do all
+// values.
 Rows one_row(const Shape& output, const Shape& source) {
   Rows rows;
   rows.k = element_count(output);
@@ -110,7 +111,8 @@ Bound value_bound(const Bound& bound, const Format& source) {
     values.rtol = bound.rtol;
     values.atol = bound.atol;
   }
-  values.round_expected = false;  // both are elements of one tensor
+  // Both values come from the same tensor, so they have the same dtype.
+  values.round_expected = false;
   values.nan_equal = bound.nan_equal;
   values.nan_accepts = bound.nan_accepts;
   values.infinity = bound.infinity;
@@ -169,7 +171,7 @@ std::int64_t put_sorted_values(const TensorView& actual, const TensorView& expec
                                const std::vector<Flaw>& flaws, Tensor& got, Tensor& right) {
   struct Place {
     double value;
-    std::int64_t at, linear;  // in the input, in the output
+    std::int64_t at, linear;  // `at` is a position in the input, `linear` one in the output
   };
   const auto before = [](const Place& a, const Place& b) {
     if (std::isnan(a.value) || std::isnan(b.value))
@@ -314,7 +316,8 @@ Verdict judge_indices(const TensorView& actual, const TensorView& expected, cons
   }
   verdict.sites = actual.size();
 
-  // The values that both sides lead to. If an index is flawed, both get the expected value.
+  // Both tensors hold the values that the indices lead to: `got` those of the output's indices, and
+  // `right` those of the expected indices. If an index is flawed, both hold the expected value.
   const std::vector<Flaw> flaws = flaws_of(actual, rows);
   const Bound values = value_bound(bound, *source.format);
   Tensor got(*source.format, actual.shape), right(*source.format, actual.shape);

@@ -18,14 +18,14 @@
 
 namespace assay {
 
-// The words of the standard.
+// The meaning of the words in the brackets of indices(...).
 struct IndexRule {
-  std::string values;      // the standard in the brackets, "" if there is no standard
-  bool unsorted = false;   // the values of a row in any order
-  bool flattened = false;  // positions in the whole input
+  std::string values;      // the standard for the values, or "" if the brackets name no standard
+  bool unsorted = false;   // each row may have its values in any order
+  bool flattened = false;  // the indices are positions in the whole input
 };
-// Returns nothing for other standards. Throws Refusal if the brackets hold two
-// standards, or the same word twice.
+// Returns the words of the standard `indices`, or nothing for other standards. Throws Refusal if
+// the brackets hold two standards, or the same word twice.
 std::optional<IndexRule> index_rule(std::string_view standard);
 // Returns the standard for the values: "" for "indices", "torch" for "indices(torch,unsorted)".
 // Returns nothing for other standards.

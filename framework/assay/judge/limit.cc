@@ -8,7 +8,8 @@
 namespace assay {
 namespace {
 
-// Returns the smallest `value` of `r` and the other readings of its group.
+// Returns the smallest of value(r) and value(other) for all other readings in the group of `r`. If
+// r is in group 0, returns value(r).
 template <typename Value>
 double least_of_group(std::span<const LimitReading> readings, const LimitReading& r,
                       const Value& value) {

@@ -13,7 +13,7 @@ namespace assay {
 struct Limit {
   Statistic statistic = {};
   double limit = 0;
-  double parameter = 0, second = 0;  // used only if the statistic has one or two parameters
+  double parameter = 0, second = 0;  // the statistic's parameters, if it has one or two
   // Each limit of group 0 must hold. In any other group, one limit that holds is enough.
   int group = 0;
   // Replaces the statistic's own sense (metric_table.h), if set.

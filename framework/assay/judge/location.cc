@@ -155,7 +155,7 @@ std::string location_pattern(const std::vector<std::int64_t>& positions, const S
     }
   }
   if (shape.size() == 2) {
-    // Whole rows or columns, and a few positions elsewhere.
+    // The mismatches may fill whole rows or columns and a few positions elsewhere.
     bool holds_all = false;
     const std::string lines = whole_lines_text(positions, shape, &holds_all);
     if (!lines.empty()) return (holds_all ? "all in " : "mostly in ") + lines;

@@ -31,12 +31,13 @@ struct MismatchMap {
   explicit MismatchMap(const Shape& shape);
 
   std::int64_t rows = 1, columns = 1;              // of the matrix
-  std::int64_t block_rows = 1, block_columns = 1;  // of a block, in elements
+  std::int64_t block_rows = 1, block_columns = 1;  // the size of a block in elements
   std::int64_t down = 1, across = 1;               // numbers of blocks
-  std::vector<std::int64_t> counts;                // of the mismatches in each block, row by row
+  // Number of mismatches in each block, with the blocks in row-major order.
+  std::vector<std::int64_t> counts;
 
-  void add(std::int64_t position);       // row-major, of the output
-  void merge(const MismatchMap& other);  // of the same shape
+  void add(std::int64_t position);  // counts a mismatch at this row-major position of the output
+  void merge(const MismatchMap& other);  // adds the counts of another map of the same shape
 };
 
 }  // namespace assay

@@ -17,7 +17,9 @@ namespace {
 
 constexpr MetricValue exactly(double value) { return {value, value}; }
 
-// The metric is a mean over elements without NaN. A pair of equal infinities is 0 apart.
+// Metrics::mean_ulps is a mean over all elements without NaN, but a statistic's mean is over the
+// elements that are finite on both sides. The sum of the distances does not change, because two
+// equal infinities are 0 ulps apart.
 std::optional<MetricValue> mean_ulps(const StatisticSource& s, double, double) {
   const Metrics& m = *s.output;
   if (m.ulp_compared == m.compared) return exactly(m.mean_ulps);
@@ -39,7 +41,8 @@ MetricCount count_relative(const Metrics& m, double parameter, double) {
 }
 MetricCount count_abs(const Metrics& m, double parameter, double) {
   if (!(parameter >= 0) || (m.compared > 0 && m.abs_errors.total() == 0)) return std::nullopt;
-  // "More than the parameter" means at least the next number.
+  // The histogram counts errors of at least a size. An error above the parameter is at least the
+  // next float64.
   return m.abs_errors.at_least(std::nextafter(parameter, std::numeric_limits<double>::infinity()));
 }
 MetricCount count_ulps(const Metrics& m, double parameter, double) {
@@ -51,8 +54,9 @@ MetricCount count_small(const Metrics& m, double parameter, double second) {
   return known ? exactly(m.small_value_errors) : std::nullopt;
 }
 
-// The reference implementation's own error is floored. If it happens to be exact, the output need
-// not be.
+// Returns the output's error divided by that of the reference implementation. The divisor is at
+// least `floor`, so that the output may have an error even if the reference implementation has
+// none.
 std::optional<MetricValue> over(const StatisticSource& s, double Metrics::*error, double floor) {
   if (s.reference_implementation == nullptr) return std::nullopt;
   const double own = s.output->*error;
@@ -82,7 +86,8 @@ std::optional<MetricValue> quantile(const StatisticSource& s, double q, double) 
                      h.bin_of(static_cast<std::int64_t>(std::ceil(rank))).high};
 }
 
-// The metrics have no relative size for errors where 0 is expected.
+// Returns nothing if the output has an error where 0 is expected, because the metrics have no
+// finite relative error there.
 std::optional<MetricValue> max_relative(const StatisticSource& s, double, double) {
   if (s.output->errors_at_zero > 0) return std::nullopt;
   return exactly(s.output->max_rel_error);
@@ -123,7 +128,8 @@ constexpr MetricLimit limited(Statistic statistic, LimitSense sense, unsigned pa
                               Read read = nullptr) {
   return {.statistic = statistic, .sense = sense, .parts = parts, .read = read};
 }
-// The share of the elements that `count` counts.
+// The limit on the share of elements that `count` counts, such as those whose error exceeds a
+// parameter.
 constexpr MetricLimit share(Statistic statistic, LimitSense sense, unsigned parts,
                             MetricCount (*count)(const Metrics&, double, double)) {
   return {
@@ -151,7 +157,7 @@ constexpr MetricLimit ratio_of_large(Statistic statistic, double Metrics::*error
           .of_large = error};
 }
 
-// An error: smaller is better.
+// Returns the row of a metric that is an error, so that the smaller value is the better one.
 constexpr Metric error(std::string_view name, std::string_view words, MetricField field,
                        std::optional<MetricLimit> limit = {}, Merge merge = Merge::kNot) {
   return {.name = name,
@@ -314,7 +320,8 @@ void merge_field(Tally& to, const Tally& more, Merge) {
     to.*count += more.*count;
   }
 }
-void merge_field(Histogram&, const Histogram&, Merge) {}  // computed from the kernel's tables
+// Does nothing, because histograms are computed from the kernel's merged tables.
+void merge_field(Histogram&, const Histogram&, Merge) {}
 template <typename T>
 void merge_field(T& to, const T& more, Merge how) {
   to = how == Merge::kSum ? static_cast<T>(to + more) : std::max(to, more);
@@ -486,7 +493,7 @@ std::optional<double> trivial_statistic(const StatisticSource& source, int times
   trivial.relative = m.relative;
   trivial.max_rel_error = trivial.mean_rel_error = m.relative > 0 ? times : 0;
   trivial.ulp_compared = m.compared;
-  // The sums do not give these.
+  // The sums of the expected values do not give these metrics, so they stay unknown.
   trivial.mean_abs_error = trivial.mere = trivial.error_balance = trivial.mean_ulps =
       std::numeric_limits<double>::quiet_NaN();
   switch (statistic) {
@@ -494,12 +501,13 @@ std::optional<double> trivial_statistic(const StatisticSource& source, int times
       // The sum of squares of zeros is 0. The errors of the negated output are twice the output.
       return some == 0 ? 0 : times == 1 ? std::numeric_limits<double>::infinity() : 4;
     case Statistic::kShareRelative: {
-      // The relative error is `times` at every element whose expected value is not 0.
+      // The errors are `times` the expected values. So the relative error is `times` at every
+      // element whose expected value is not 0.
       const std::int64_t count = times < parameter ? 0 : m.relative;
       return static_cast<double>(count) / static_cast<double>(m.compared);
     }
     case Statistic::kQuantileRelative: {
-      // The relative error is `times`, and 0 where 0 is expected.
+      // The relative error is `times`, or 0 if 0 is expected.
       const QuantileRank rank(parameter, m.compared);
       const auto error_at = [&](std::int64_t at) {
         return at < m.compared - m.relative ? 0.0 : times;

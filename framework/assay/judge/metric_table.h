@@ -22,47 +22,56 @@ namespace assay {
 // is the expected value, `a` the output, and d = a - e. The denominator of a ratio is the same
 // statistic of a reference implementation's output.
 enum class Statistic : std::uint8_t {
-  kMere,              // mean |d| / (|e| + 1e-7)
-  kMare,              // the largest of these
-  kErrorBalance,      // |mean d / max(1, |e|)|
-  kDiff1,             // sum |d| / sum |e|
-  kDiff2,             // sqrt(sum d^2 / sum e^2)
-  kCosine,            // must be above its limit, not at it (the matcher CosineAtLeast takes >=)
-  kMaxAbs,            // max |d|
-  kMeanAbs,           // mean |d|
-  kMaxRelative,       // max |d| / |e|; if e is 0, |d| / 2^-52
-  kMeanRelative,      // the mean of these
-  kRmse,              // the root of the mean of d^2
-  kNmse,              // sum d^2 / sum a^2: normalised by the output, as ggml does
-  kQuantileAbs,       // the quantile `parameter` of |d|, between two elements by interpolation
-  kQuantileRelative,  // the same quantile of the relative error of kMaxRelative
-  kShareAbs,          // share of elements with |d| > parameter
-  kShareRelative,     // share of elements with |d| / |e| >= parameter and d not 0
-  kShareUlps,         // share of elements more than `parameter` ulp apart
-  kMeanUlps,          // mean distance in ulp
-  kCalcDiff,          // 1 - 2 sum a e / sum (a^2 + e^2)
-  kMareRatio,         // ratio of MARE; denominators are floored (docs/judging.md)
-  kMereRatio,         // ratio of MERE
-  kRmseRatio,         // ratio of kRmse
-  kSmallErrors,       // ratio of the number of elements with |e| < parameter and |d| > second
-  kMaxAbsUlps,        // max |d| in ulp of the expected value, rounded to the output's dtype
-  // Ratios over only the elements with |e| >= parameter, and 0 if there are no such elements.
-  // Denominators are at least the parameter.
+  kMere,          // mean |d| / (|e| + 1e-7)
+  kMare,          // max |d| / (|e| + 1e-7)
+  kErrorBalance,  // |mean d / max(1, |e|)|
+  kDiff1,         // sum |d| / sum |e|
+  kDiff2,         // sqrt(sum d^2 / sum e^2)
+  // The cosine of the angle between both tensors. A standard's limit allows only values above it,
+  // but the matcher CosineAtLeast also allows the limit itself.
+  kCosine,
+  kMaxAbs,        // max |d|
+  kMeanAbs,       // mean |d|
+  kMaxRelative,   // max |d| / |e|, with 2^-52 in place of an |e| of 0
+  kMeanRelative,  // the mean of the relative errors of kMaxRelative
+  kRmse,          // the root mean square of d
+  kNmse,          // sum d^2 / sum a^2: divided by the output's squares, as ggml does
+  // The quantile `parameter` of |d|, interpolated linearly between two elements.
+  kQuantileAbs,
+  // The same quantile of the relative errors, which kMaxRelative defines.
+  kQuantileRelative,
+  kShareAbs,       // share of elements with |d| > parameter
+  kShareRelative,  // share of elements with |d| / |e| >= parameter and d not 0
+  kShareUlps,      // share of elements more than `parameter` ulp apart
+  kMeanUlps,       // mean distance in ulp
+  kCalcDiff,       // 1 - 2 sum a e / sum (a^2 + e^2)
+  // The output's MARE divided by that of the reference implementation. The divisor is at least a
+  // floor (docs/judging.md).
+  kMareRatio,
+  kMereRatio,  // a ratio like kMareRatio, but of MERE
+  kRmseRatio,  // a ratio like kMareRatio, but of kRmse
+  // The number of elements with |e| < parameter and |d| > second, divided by this number for the
+  // reference implementation.
+  kSmallErrors,
+  kMaxAbsUlps,  // max |d| in ulp of the expected value, rounded to the output's dtype
+  // kMareRatio, kMereRatio and kRmseRatio, computed only from the elements with |e| >= parameter.
+  // They are 0 if there are no such elements. The divisors are at least the parameter.
   kLargeMareRatio,
   kLargeMereRatio,
   kLargeRmseRatio,
   // max |d| divided by a sum. The sum is twice max |d| of the reference implementation, plus twice
-  // the largest |(e + 0.3) - 0.3 - e|. The latter is what rounding in the output's format does to
-  // e + 0.3 - 0.3.
+  // the largest |(e + 0.3) - 0.3 - e|. The latter is the error that rounding in the output's format
+  // makes in (e + 0.3) - 0.3.
   kNoiseRatio,
   // sum w d^2, where w is the weight of an element. Files cannot name it, because a case gives the
   // weights.
   kErrorSquares,
   // |sum w ulp(e)^2 (d sign(e) / ulp(e))| / sum w ulp(e)^2: how far results lie towards zero, or
-  // away from it. Files cannot name it either.
+  // away from it. Files cannot name this statistic, because a case gives the weights.
   kErrorBias,
 };
-inline constexpr int kStatisticCount = 28;  // the first ones, which files may name
+// Number of the statistics that files may name, which come first.
+inline constexpr int kStatisticCount = 28;
 
 // The value of a metric: exact if low == high, otherwise known to the resolution of the histograms.
 struct MetricValue {
@@ -81,7 +90,7 @@ struct StatisticSource {
 enum class LimitSense : std::uint8_t { kBelow, kAtMost, kAbove, kAtLeast };
 struct LimitSenseRow {
   LimitSense sense;
-  std::string_view name, sign;  // "at_most" in files, "<=" in sentences
+  std::string_view name, sign;  // "at_most" is the name in files, and "<=" the sign in sentences
   bool (*met)(double value, double limit);
 };
 std::span<const LimitSenseRow> limit_senses();
@@ -101,7 +110,7 @@ struct MetricLimit {
   // words is replaced by the first parameter.
   std::string_view name = {}, words = {};
   int parameters = 0;           // how many numbers the statistic takes: 0, 1 or 2
-  bool over_reference = false;  // divided by the value of the reference implementation
+  bool over_reference = false;  // the statistic is divided by that of the reference implementation
   unsigned parts = 1;           // the simd::MetricsPart that a pass must compute
   // Returns the number of elements that a share or a number of errors counts. Null for other
   // statistics.
@@ -125,25 +134,26 @@ using MetricField =
                  double Metrics::*, Tally Metrics::*, Histogram Metrics::*>;
 
 struct Metric {
-  std::string_view name;             // in JSON, in files of standards, and for matchers
-  std::string_view words = {};       // in sentences and tables
-  std::string_view unit = {};        // what follows the number: " dB"
-  Better better = Better::kNeither;  // kNeither if it does not rank outputs
-  int digits = 4;                    // significant digits in texts
-  MetricField field = {};            // empty if only standards use it
+  std::string_view name;        // the name in JSON, in files of standards and for matchers
+  std::string_view words = {};  // the name in sentences and tables
+  std::string_view unit = {};   // the text after the number: " dB"
+  // kNeither if the metric cannot say which of two outputs is better.
+  Better better = Better::kNeither;
+  int digits = 4;          // significant digits in texts
+  MetricField field = {};  // the member of Metrics, or empty if only standards use the metric
   std::optional<MetricLimit> limit = {};
-  // True if it needs a sign or an order of the values. Complex elements have neither, and texts
-  // show '-'.
+  // True if the metric needs a sign or an order of the values. Complex elements have neither, so
+  // texts show '-' for them.
   bool real_only = false;
   Merge merge = Merge::kNot;
 
-  // Returns the value of a field that is one number, and NaN for other fields.
+  // Returns the value of the metric's field if it is one number, and NaN if not.
   double value(const Metrics& metrics) const;
-  // Returns that number with its unit. Whole numbers are written in full.
+  // Returns the value with its unit. Whole numbers are written in full.
   std::string text(const Metrics& metrics) const;
   std::string text(double value) const;
-  // For tables: the heading of a column is the words with the unit. A cell is a number with three
-  // digits, or a whole number in full.
+  // The texts for tables. The heading of a column is the words with the unit. A cell is a number
+  // with three digits, or a whole number in full.
   std::string heading() const;
   std::string cell(const Metrics& metrics) const;
 };

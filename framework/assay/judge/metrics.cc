@@ -46,8 +46,8 @@ Histogram::Bin Histogram::bin_of(std::int64_t rank) const {
 
 std::pair<std::int64_t, std::int64_t> Histogram::at_least(double size) const {
   if (!(size > 0)) return {total(), total()};
-  // Elements outside the bins may be on either side of a size that is also outside. Those above the
-  // bins have at least 2^52 ulps, or an even larger error.
+  // If `size` is outside the bins, the elements outside the bins may be smaller or larger than
+  // `size`. Only up to 2^52 is it known that all elements above the bins are larger.
   std::int64_t fewest = size <= 0x1p52 ? above : 0, most = above + below;
   for (const auto& [bin, count] : bins) {
     if (low(bin) >= size) fewest += count;

@@ -21,11 +21,12 @@ struct Histogram {
   // Elements below the first bin, which begins at 2^-160 for errors (and at 1 for ulps), and
   // elements above the last one. Errors of 0 count as below.
   std::int64_t below = 0, above = 0;
-  std::vector<std::pair<int, std::int64_t>> bins;  // the bins that are not empty, in order
+  // The number of each bin that is not empty, and its count, in order.
+  std::vector<std::pair<int, std::int64_t>> bins;
 
   std::int64_t total() const;
   double low(int bin) const;   // the smallest size in a bin
-  double high(int bin) const;  // the smallest size beyond it
+  double high(int bin) const;  // the smallest size beyond the bin
   // Returns the size that a share q of the elements does not exceed: that of the ceil(q n)-th of n
   // elements. The result is the middle of its bin. It is 0 below the bins, infinity above them, and
   // NaN if there are no elements.
@@ -55,7 +56,7 @@ struct Metrics {
   std::int64_t max_abs_index = -1;
   // The largest error in ulp of the expected value at that element. NaN in saved results.
   double max_abs_ulps = std::numeric_limits<double>::quiet_NaN();
-  double median_abs_error = 0, p99_abs_error = 0;  // to the histogram's resolution
+  double median_abs_error = 0, p99_abs_error = 0;  // as exact as the histogram's bins
   // |error| / |expected|. It is infinite if 0 is expected and the output is not 0. If both are 0,
   // there is no relative error.
   std::int64_t relative = 0;        // elements whose expected value is not 0
@@ -63,7 +64,8 @@ struct Metrics {
   double max_rel_error = 0, mean_rel_error = 0;
   std::int64_t max_rel_index = -1;
   double median_rel_error = 0, p99_rel_error = 0;
-  // Finite relative errors of at least 1e-3 and 1e-4. `errors_at_zero` counts the infinite ones.
+  // Number of elements with a finite relative error of at least 1e-3, and of at least 1e-4.
+  // Infinite relative errors are in `errors_at_zero`.
   std::int64_t rel_at_least_1e3 = 0, rel_at_least_1e4 = 0;
   double rmse = 0;
   double mere = 0, mare = 0;      // mean and max of |error| / (|expected| + 1e-7)
@@ -85,24 +87,27 @@ struct Metrics {
   std::int64_t ulp_compared = 0;
   std::uint64_t max_ulps = 0;
   double mean_ulps = 0, p99_ulps = 0;
-  std::int64_t over_1_ulp = 0, over_32_ulps = 0;  // elements more than 1 and 32 ulps apart
+  // Number of elements more than 1 ulp, and more than 32 ulps, apart.
+  std::int64_t over_1_ulp = 0, over_32_ulps = 0;
   // Elements whose |expected| is below small_limit, and those of them whose error exceeds
   // small_error. The output's dtype gives both limits (cann_small_values). They are 0 if it has no
   // such limits.
   double small_limit = 0, small_error = 0;
   std::int64_t small_values = 0, small_value_errors = 0;
-  double required_rtol = 0;  // smallest that passes with the bound's atol
-  double required_atol = 0;  // smallest that passes with the bound's rtol
-  // The bound for which these two were computed, and whether its expected values were rounded.
+  double required_rtol = 0;  // smallest rtol at which all elements pass with the bound's atol
+  double required_atol = 0;  // smallest atol at which all elements pass with the bound's rtol
+  // The rtol and atol of the bound for which required_rtol and required_atol were computed, and
+  // whether this bound rounds expected values.
   double required_at_rtol = 0, required_at_atol = 0;
   bool required_rounded = true;
   bool bit_identical = false;
   bool expected_rounds = false;  // some expected value is not a value of the output's format
   Tally actual, expected;
   std::int64_t both_nan = 0;  // both sides NaN
-  // Elements without NaN of which one side is infinite and the other, rounded, differs from it.
+  // Number of elements without NaN at which one side is infinite and the other side, the expected
+  // value in the output's format, differs from it.
   std::int64_t inf_mismatch = 0;
-  Histogram abs_errors, rel_errors, ulps;  // rel_errors has only finite ones
+  Histogram abs_errors, rel_errors, ulps;  // `rel_errors` holds only finite relative errors
 };
 
 }  // namespace assay

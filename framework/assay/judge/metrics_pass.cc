@@ -60,7 +60,8 @@ std::size_t ulp_bin(std::uint64_t ulps) {
   return std::min(1 + octave + within, simd::kUlpBins - 1);
 }
 
-using Bins = std::vector<std::pair<std::size_t, std::int64_t>>;  // (bin, count), in order
+// Each bin that is not empty with its count, in order.
+using Bins = std::vector<std::pair<std::size_t, std::int64_t>>;
 
 void add_bins(Bins& to, const Bins& more) {
   Bins sum;
@@ -255,7 +256,8 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
   m_.expected.zero += block.zero_expected;
   m_.expected.subnormal += block.subnormal_expected;
   m_.expected_rounds |= block.rounds;
-  // For integers beyond 2^53, the differences decide and not the float64 values.
+  // For integers beyond 2^53, float64 values may be equal although the integers differ. So the
+  // exact differences decide whether the tensors differ.
   differs_ |= distances != nullptr ? block.maxima[simd::kMaxUlps] > 0
               : errors != nullptr  ? block.maxima[simd::kMaxAbs] > 0
                                    : block.differs;
@@ -301,7 +303,7 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
   if (ulps < 0x1p53 || (distances == nullptr && !format_->is_float())) {
     const auto whole = ulps < 0x1p64 ? static_cast<std::uint64_t>(ulps) : ~std::uint64_t{0};
     m_.max_ulps = std::max(m_.max_ulps, whole);
-  } else {  // float64 rounds the distances
+  } else {  // `ulps` is too large to be exact
     for (std::size_t i = 0; i < n; ++i) {
       const auto a = static_cast<double>(actual[i]), r = static_cast<double>(rounded[i]);
       if (!finite_at(i) || !std::isfinite(r)) continue;
@@ -315,7 +317,7 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
   bool extreme = (tiny(simd::kSumNoise) && block.maxima[simd::kMaxAbs] > 0) ||
                  (tiny(simd::kSumSignal) && block.zero_expected < compared) ||
                  (tiny(simd::kSumActual) && block.zero_actual < compared);
-  extreme &= has_tables();  // float32 values have no such squares
+  extreme &= has_tables();  // squares of float32 values stay within the range of float64
   for (const double sum : block.sums) extreme |= !std::isfinite(sum);
   if (extreme) {
     for (std::size_t i = 0; i < n; ++i) {
@@ -339,8 +341,8 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
     add_sums(block.sums);
   }
 
-  if (is_complex_) return;  // add_complex() handles special values
-  // An error beyond float64 exceeds every bound.
+  if (is_complex_) return;  // add_complex() has already counted NaN and infinity
+  // An error that overflows float64 exceeds every bound.
   may_mismatch_ = block.not_finite > pad || std::isinf(block.maxima[simd::kMaxAbs]);
   met_special_ = block.not_finite > pad;
   if (!has_tables()) met_special_ |= block.maxima[simd::kMaxExpected] > max_finite(*format_);
@@ -367,7 +369,7 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
 }
 
 void MetricsPass::add_sums(const double* sums) {
-  constexpr double kMost = 0x1p900;  // no sum of such numbers leaves float64
+  constexpr double kMost = 0x1p900;  // a sum of numbers below this size does not overflow float64
   bool ordinary = true;
   for (std::size_t s = 0; s < simd::kMetricsSums; ++s) ordinary &= std::abs(sums[s]) < kMost;
   for (std::size_t s = 0; s < simd::kMetricsSums; ++s) {
@@ -434,7 +436,8 @@ void MetricsPass::add_complex(const double* actual, const double* expected, cons
       record(hypot(x[0] - judged[0], x[1] - judged[1]), hypot(judged[0], judged[1]));
       continue;
     }
-    // Not part of the sums, like the lanes that fill up a group.
+    // NaN keeps this element out of the kernel's sums, as it keeps out the lanes that fill up the
+    // last group.
     a[i] = e[i] = errors[i] = kNan;
     count_special(m_.actual, x);
     count_special(m_.expected, y);
@@ -448,7 +451,7 @@ void MetricsPass::add_complex(const double* actual, const double* expected, cons
 }
 
 void MetricsPass::empty_tables() {
-  // Most bins are empty, so this many are checked at once.
+  // Most bins are empty, so kTogether bins are checked at once.
   constexpr std::size_t kTogether = 16;
   Bins found;
   for (std::size_t first = 0; first < simd::kBinsOfAllTables; first += kTogether) {
@@ -600,7 +603,8 @@ Metrics MetricsPass::result_of(const Bins& bins, std::int64_t no_ulps, Quad sum_
   m.median_rel_error = quantile(relative, 0.5, m.max_rel_error);
   m.p99_rel_error = quantile(relative, 0.99, m.max_rel_error);
   m.p99_ulps = std::floor(quantile(m.ulps, 0.99, static_cast<double>(m.max_ulps)));
-  // Each number of ulps below 64 has a bin of its own.
+  // Each number of ulps below 64 has a bin of its own, so the counts of elements with at least 2 or
+  // 33 ulps are exact.
   m.over_1_ulp = m.ulps.at_least(2).first;
   m.over_32_ulps = m.ulps.at_least(33).first;
   if (is_complex_) {

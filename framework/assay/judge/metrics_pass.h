@@ -66,13 +66,15 @@ class MetricsPass {
   bool nan_met_nan() const { return nan_met_nan_; }
   // True if some expected value so far is not a value of the output's format.
   bool expected_rounds() const { return m_.expected_rounds; }
-  // Call this if two NaN, or two complex elements, have different bits.
+  // Records that the tensors differ in their bits. Call this if two NaN, or two complex elements,
+  // have different bits.
   void bits_differ() { differs_ = true; }
-  // Call this after the last block of a part. It releases memory that is no longer needed.
+  // Ends a part, and releases memory that is no longer needed. Call this after the last block of
+  // the part.
   void finish();
   // Adds the part that follows this one. Both parts must be finished.
   void merge(const MetricsPass& later);
-  Metrics result() const;  // of a finished pass
+  Metrics result() const;  // the pass must be finished
   // Returns the same metrics, but counts ulps only for elements that are finite on both sides, as
   // standards do. If the output's format makes NaN of such an expected value, the distance is
   // infinite.
@@ -94,10 +96,11 @@ class MetricsPass {
   template <typename T>
   void take(const T* actual, const T* expected, const T* rounded, const double* errors,
             const std::uint64_t* distances, std::size_t n, std::int64_t first);
-  // Does what add() does, with separate errors and, if not null, distances.
+  // Does what add() does. `errors` holds the differences of the elements. `distances`, if not null,
+  // holds their distances in ulps.
   void add_padded(double* actual, double* expected, double* rounded, std::size_t n,
                   std::int64_t first, const double* errors, const std::uint64_t* distances);
-  void add_sums(const double* sums);  // of a block
+  void add_sums(const double* sums);  // adds the sums of a block
   // Counts an element with a side that is NaN or infinite, or rounds to NaN or infinity.
   void special(double a, double e, double r);
   Metrics result_of(const std::vector<std::pair<std::size_t, std::int64_t>>& bins,
@@ -119,7 +122,8 @@ class MetricsPass {
   std::array<double, simd::kMetricsSums> rounded_sums_{}, rounding_{};
   std::vector<QuantileErrors> quantiles_;
   void empty_tables();
-  // The kernel's counters, and what they held when they were last emptied: (bin, count), in order.
+  // The kernel's counters. empty_tables() adds each counter that is not 0 to bins_, as (bin, count)
+  // in order, and clears it.
   std::vector<std::uint16_t> tables_;
   std::vector<std::pair<std::size_t, std::int64_t>> bins_;
   std::int64_t in_tables_ = 0;
@@ -130,13 +134,15 @@ class MetricsPass {
   std::int64_t equal_infinities_ = 0;
   std::vector<std::pair<std::size_t, std::int64_t>> infinite_bins_;
   Quad infinite_ulps_ = 0;
-  std::int64_t over_1_ulp_ = 0, over_32_ulps_ = 0;  // of finite elements, without tables
+  // Counted only for finite elements and without tables.
+  std::int64_t over_1_ulp_ = 0, over_32_ulps_ = 0;
   // Finite elements whose expected value is NaN in the output's format.
   std::int64_t rounded_to_nan_ = 0;
 };
 
 // True if simd::Ordinals gives the order of a format's values. This holds for all floats except
-// tapered formats, scales, and formats as precise as float64 with another range.
+// three kinds: tapered formats, scales, and formats that are as precise as float64 but have another
+// range.
 bool has_ordinals(const Format& format);
 // Returns the ordinals of such a format. For other formats, only the smallest values are set.
 simd::Ordinals ordinals_of(const Format& format);

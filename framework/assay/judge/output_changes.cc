@@ -255,7 +255,7 @@ class ChangeList {
   // Flips one bit at the mismatches.
   void add_flips(std::vector<OutputChange>& all) const {
     if (!tells_flips()) return;
-    // Bits that are equal in every element.
+    // `ones` and `zeros` get the bits that are 1, and that are 0, in every element of the output.
     std::uint64_t ones = ~std::uint64_t{0}, zeros = ~std::uint64_t{0};
     for (const std::int64_t p : failed_.looked().positions()) {
       ones &= failed_.bits()[p];
@@ -300,7 +300,7 @@ class ChangeList {
       const bool finite = std::isfinite(mismatch.error) && mismatch.bound > 0;
       by_size *=
           std::min(1.0, 4 / (finite ? std::min(values, mismatch.error / mismatch.bound) : values));
-      // Elements that are expected to have another value.
+      // Marks the elements whose expected value differs from that of the mismatch.
       std::vector<bool> is_other;
       for (const std::int64_t p : others.positions()) {
         is_other.push_back(failed_.expected_at(p) != mismatch.expected_bits);
@@ -420,12 +420,13 @@ class ChangeList {
              });
   }
 
-  // The largest probabilities with which a flip may explain the mismatches by chance: by their
-  // size, and by the flipped values. With 16 bits, about 8 flips of a mismatch give values like
-  // those of other elements.
+  // A flip explains the mismatches only if chance would do so with at most these probabilities. The
+  // first is computed from the size of the errors, and the second from the comparison with other
+  // elements. In a format of 16 bits, about 8 flips of a mismatch give values like those of other
+  // elements.
   static constexpr double kChanceBySize = 0.1, kChanceByOthers = 0.25;
-  // The number of elements with other values that flips are compared with, and the number of
-  // mismatches that a stuck bit needs.
+  // kOthers is the number of elements with other values with which the flips are compared. kStuck
+  // is the number of mismatches from which on a bit may be called stuck.
   static constexpr std::ptrdiff_t kOthers = 32;
   static constexpr std::size_t kStuck = 8;
   // The fewest mismatches of a row or column from which its factor is computed.

@@ -20,8 +20,8 @@ struct OutputChange {
   const Format* format;
   // Returns the position that an element came from. Empty if the change moves no elements.
   std::function<std::int64_t(std::int64_t)> source = {};
-  bool is_flip = false;     // a bit is flipped back
-  bool is_factor = false;   // one factor for all elements
+  bool is_flip = false;     // flips a bit back
+  bool is_factor = false;   // multiplies all elements by one factor
   bool rescales = false;    // multiplies, which rounds each element once more
   bool is_fitted = false;   // the factor is fitted to the mismatches and is not a power of two
   bool is_reading = false;  // reads the bits as another dtype's

@@ -18,14 +18,15 @@ double share_of(std::size_t part, std::size_t whole) {
   return static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// " in rows 3 and 9", or nothing if the positions do not fill whole rows or columns.
+// Returns text such as " in rows 3 and 9", or an empty string if the positions do not fill whole
+// rows or columns.
 std::string in_lines(const FailedElements& failed, const Positions& positions) {
   const std::string lines = failed.whole_lines(positions);
   return lines.empty() ? "" : " in " + lines;
 }
 
-// True if flipping one bit turns each of these NaN into its expected value, up to the leading bits.
-// At most one bit pattern in 64 is that close.
+// True if flipping one and the same bit turns each of these NaN into its expected value, to about 5
+// bits of the mantissa. By chance, at most one bit pattern in 64 is that close.
 bool is_flip_of_expected(const FailedElements& failed, const Positions& nans) {
   const Format& out = failed.format();
   const int mantissa = out.precision - 1;
@@ -34,7 +35,8 @@ bool is_flip_of_expected(const FailedElements& failed, const Positions& nans) {
   for (int bit = out.padding; bit < out.padding + out.bits; ++bit) {
     const bool all = std::all_of(nans.begin(), nans.end(), [&](std::int64_t p) {
       const std::uint64_t bits = failed.bits()[p];
-      // A NaN from arithmetic has no other bit set in its mantissa.
+      // A NaN from arithmetic has only the quiet bit, or all bits of the mantissa set. A flipped
+      // bit does not explain such a NaN.
       if ((bits & (2 * quiet - 1)) == quiet || (bits & (2 * quiet - 1)) == 2 * quiet - 1) {
         return false;
       }
@@ -53,7 +55,8 @@ std::string question(const FailedElements& failed, std::uint64_t value, const Po
                      std::string_view what, bool throughout) {
   const Format& out = failed.format();
   const double v = decode(out, value);
-  // The largest value of this dtype, or of another dtype that the result may have passed through.
+  // Results saturate at the largest value of this dtype, or of another dtype to which they may have
+  // been converted on the way.
   if (std::abs(v) == max_finite(out)) return ": does it saturate?";
   for (const Format& f : formats()) {
     if (f.bits >= 8 && f.kind != Kind::kBool && std::abs(v) == max_finite(f)) {
@@ -88,7 +91,7 @@ double next_toward_zero(const Format& format, double value) {
 
 // A neighbour whose value an element may repeat.
 struct Neighbour {
-  std::int64_t rows, columns;  // how far away it is
+  std::int64_t rows, columns;  // the distance from the element to its neighbour
   std::string words;
 };
 

@@ -38,7 +38,8 @@ inline const float* floats_in_place(const TensorView& v) {
                    reinterpret_cast<std::uintptr_t>(v.data) % alignof(float) == 0;
   return are ? reinterpret_cast<const float*>(v.data) : nullptr;
 }
-// Does the same for float64 numbers.
+// Returns the elements of a view in place if they are contiguous, aligned float64 numbers, and
+// nullptr if not.
 inline const double* doubles_in_place(const TensorView& v) {
   const bool are = v.format->is_float64() && v.is_contiguous() &&
                    reinterpret_cast<std::uintptr_t>(v.data) % alignof(double) == 0;

@@ -35,7 +35,7 @@ double chance_of(const FailedElements& failed, const OutputChange& change) {
   const Tensor drawn = failed.first().output(*change.format, [&](std::int64_t p) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     const auto place = static_cast<std::size_t>((state >> 20) % all.size());
-    // An element other than this one.
+    // Takes an element other than the one at position p.
     return change.bits(all[all[place] == p ? (place + 1) % all.size() : place]);
   });
   return (static_cast<double>(failed.first().passes(drawn, bound_after(failed, change))) + 0.5) /
@@ -45,7 +45,7 @@ double chance_of(const FailedElements& failed, const OutputChange& change) {
 // A change's success, as shares of the elements that it was tried on.
 struct Rating {
   double explained = 0;  // of the mismatches
-  double net = 0;        // mismatches that pass minus right elements that fail, estimated
+  double net = 0;  // share of mismatches that pass, minus the share of right elements that fail
 };
 
 // Returns nothing if the change explains too few mismatches, or may explain them by chance.
@@ -69,7 +69,8 @@ std::optional<Rating> rating_of(const FailedElements& failed, const OutputChange
   if (change.is_fitted && explained < all && all < kMany) return {};
   if (!FailedElements::beats_chance(explained, chance_of(failed, change))) return {};
   if (change.source) {
-    // If the expected values are moved in the same way, they must be mismatches as well.
+    // Moves the expected values in the same way. If most of them still pass, the values are too
+    // alike to show that elements were moved.
     const ElementSample& tried = failed.tried();
     const Tensor moved = tried.output(
         failed.format(), [&](std::int64_t p) { return failed.expected_at(change.source(p)); });
@@ -79,7 +80,7 @@ std::optional<Rating> rating_of(const FailedElements& failed, const OutputChange
     const double broken = 1 - static_cast<double>(passes(failed.right())) /
                                   static_cast<double>(failed.right().size());
     rating.net -= broken * static_cast<double>(failed.looked().size() - failed.mismatches().size());
-    // A fitted number that breaks as many elements as it explains is chance.
+    // A fitted number that breaks as many elements as it explains does so by chance.
     if (change.is_fitted && 2 * rating.net < static_cast<double>(failed.mismatches().size()))
       return {};
   }
@@ -103,7 +104,7 @@ std::string words_of(const FailedElements& failed, const OutputChange& change) {
   const bool meets = looked.meets_limits(changed, limits);
   const std::size_t all = failed.mismatches().size(), passes = all - left;
   if (!FailedElements::is_most(passes, all)) return "";
-  // A number that was fitted to a few mismatches and breaks as many elements is chance.
+  // A fitted number that breaks as many elements as it explains does so by chance.
   if (change.is_fitted && 2 * broken > passes) return "";
   if (failed.by_limits()) {
     return meets ? formatted("{} would pass{}", change.says, change.adds) : "";

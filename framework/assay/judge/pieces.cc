@@ -42,7 +42,7 @@ PiecewiseJudge::PiecewiseJudge(const Format& actual, Shape shape, const Bound& b
   if (!can_judge(bound)) {
     refuse("standard {} judges an array as a whole, not in pieces", bound.standard);
   }
-  options_.mismatch_map = false;  // it would cover a whole array
+  options_.mismatch_map = false;  // the map would cover the whole array, but only pieces are here
   sum_.bound = bound;
   sum_.format = &actual;
   sum_.shape = std::move(shape);

@@ -34,11 +34,12 @@ class PiecewiseJudge {
   // can_judge(bound) is false.
   PiecewiseJudge(const Format& actual, Shape shape, const Bound& bound,
                  const JudgeOptions& options = {});
-  PiecewiseJudge(const PiecewiseJudge&) = delete;  // the metrics point to the bound
+  // Not copied, because the metrics point to its bound.
+  PiecewiseJudge(const PiecewiseJudge&) = delete;
   PiecewiseJudge& operator=(const PiecewiseJudge&) = delete;
 
   // Adds the next piece of both arrays, as views of rank 1 with the same number of elements. Throws
-  // Refusal if this is not the next piece.
+  // std::invalid_argument if this is not the next piece.
   void add(const TensorView& actual, const TensorView& expected);
 
   // The results of a piece of at most kUnit elements, before it is added.
@@ -51,9 +52,9 @@ class PiecewiseJudge {
     std::vector<double> sizes = {};
     std::vector<std::uint64_t> actual_bits = {}, expected_bits = {};
   };
-  // judge_part() and add() do the same in two steps. Several threads may judge parts at the same
-  // time and in any order. The parts are then added in order. Both throw std::invalid_argument as
-  // above.
+  // judge_part() and this add() do in two steps what the other add() does. Several threads may
+  // judge parts at the same time and in any order. The parts are then added in order. Both
+  // functions throw std::invalid_argument if the piece does not fit.
   Part judge_part(const TensorView& actual, const TensorView& expected, std::int64_t begin) const;
   void add(Part part);
 
@@ -64,7 +65,8 @@ class PiecewiseJudge {
   Verdict result(const Pass& again = {}) const;
 
  private:
-  // All parts or none. If the metrics do not hold a statistic, the pieces are read once more.
+  // Asks for all metrics or for none. Statistics that the metrics do not hold need another pass
+  // over the pieces.
   MetricsRequest wanted() const {
     return {.parts = options_.metrics || !bound_.limits.empty() ? unsigned{simd::kAllParts} : 0};
   }
@@ -78,10 +80,11 @@ class PiecewiseJudge {
   JudgeOptions options_;
   Verdict sum_;
   ElementFindings found_;
-  const Format* expected_ = nullptr;                        // of the pieces
-  std::vector<std::int64_t> sampled_;                       // positions
-  std::vector<double> sizes_;                               // |expected| there
-  std::vector<std::uint64_t> actual_bits_, expected_bits_;  // for trials, if the bound has limits
+  const Format* expected_ = nullptr;   // of the pieces
+  std::vector<std::int64_t> sampled_;  // positions
+  std::vector<double> sizes_;          // |expected| there
+  // Kept to find blind elements by trial if the bound has limits.
+  std::vector<std::uint64_t> actual_bits_, expected_bits_;
 };
 
 }  // namespace assay

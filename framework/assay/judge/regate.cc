@@ -12,13 +12,14 @@
 namespace assay {
 namespace {
 
-// Returns the number of elements that differ by NaN or infinity under a policy. Returns nothing if
-// the metrics do not give it.
+// Returns the number of elements that are mismatches because of NaN or infinity under the bound's
+// policy. Returns nothing if the metrics do not give it.
 std::optional<std::int64_t> special_mismatches(const Metrics& m, const Bound& bound) {
   const std::int64_t one_sided = m.actual.nan + m.expected.nan - 2 * m.both_nan;
   const std::int64_t infinite = m.actual.positive_inf + m.actual.negative_inf +
                                 m.expected.positive_inf + m.expected.negative_inf;
-  // Infinities were compared with the rounded expected value.
+  // The saved metrics compared infinities with the rounded expected value. A bound that does not
+  // round may count them differently.
   const bool rounded = bound.round_expected || row_of(bound.rule).by_codes;
   const bool moved = m.expected_rounds && !rounded && infinite + m.inf_mismatch > 0;
   if (one_sided < 0 || moved) return std::nullopt;
@@ -49,8 +50,8 @@ Decision undecided(const std::string& because) {
 Decision by_tolerance(const Metrics& m, const Bound& b) {
   const bool same_rounding = !m.expected_rounds || m.required_rounded == b.round_expected;
   const bool stored = !m.expected_rounds || !b.round_expected;
-  // Either half of the tolerance may be the looser one. The required value is exact except for
-  // rounding.
+  // One of rtol and atol may be looser than the saved one, and the other stricter. The required
+  // value was computed in float64, so it is exact except for rounding.
   const auto below = [](double given, double required) { return given < required * (1 - 1e-12); };
   const bool no_stricter_atol = b.atol >= m.required_at_atol;
   const bool no_looser_atol = b.atol <= m.required_at_atol;
@@ -95,7 +96,8 @@ bool zeros_would_hold(const Metrics& m, const Bound& b) {
   const auto meets = [&](int times) {
     std::vector<LimitReading> readings;
     for (const Limit& limit : b.limits) {
-      // The mean of the relative errors is at most the largest one.
+      // The MERE of a trivial output is unknown. It is at most the MARE, so its limit holds if the
+      // MARE is within it.
       const Statistic known =
           limit.statistic == Statistic::kMere ? Statistic::kMare : limit.statistic;
       const auto value =
@@ -206,7 +208,7 @@ Decision decide(const SavedResult& saved, const Metrics& m, const Bound& b) {
 // `high`.
 struct BlindShare {
   double low = 0, high = 1;
-  const SavedCheck* of_low = nullptr;  // the check that gives `low`
+  const SavedCheck* of_low = nullptr;  // the saved check from which `low` follows
 };
 
 double blind_share(const SavedCheck& check) {

@@ -11,8 +11,8 @@ namespace assay {
 
 // The part of a result file about one bound by which a result was judged.
 struct SavedCheck {
-  std::string text;                            // of the bound: Bound::text()
-  std::optional<double> rtol = {}, atol = {};  // of the bound, if it is a tolerance
+  std::string text;                            // Bound::text() of the bound
+  std::optional<double> rtol = {}, atol = {};  // set only if the bound is a tolerance
   bool round_expected = true;
   // The number of elements that are not 0, and the number of these to which the bound is blind.
   std::int64_t nonzero = 0, blind = 0;
@@ -20,16 +20,17 @@ struct SavedCheck {
 
 // The part of a result file about one comparison.
 struct SavedResult {
-  std::string name;                // of the case, or empty for a comparison without a case
+  std::string name;                // name of the case, or empty for a comparison without a case
   const Format* format = nullptr;  // of the output
   std::int64_t sites = 0;          // elements
   std::string because;             // the saved verdict in words
   // One for each bound by which the result was judged. They differ in the bound to which
   // required_rtol and required_atol refer. Empty if nothing was compared.
   std::vector<Metrics> metrics;
-  std::string output = {};              // the output's name, if the case has several
-  std::vector<SavedCheck> checks = {};  // the bounds whose blind elements are known
-  bool same_data = false;               // the output was the golden result itself
+  std::string output = {};  // the output's name, if the case has several
+  // Only the bounds for which the number of blind elements was saved.
+  std::vector<SavedCheck> checks = {};
+  bool same_data = false;  // the output was the golden result itself
 };
 
 // Returns the verdict that the tensors would get by another bound. Nothing is guessed: if the

@@ -15,13 +15,15 @@ namespace assay {
 
 // The place where a rule is published.
 struct Publication {
-  // "pytorch/pytorch", or the address or name of a document that is in no repository.
+  // "pytorch/pytorch" for a repository, or the address or name of a document that is in no
+  // repository.
   std::string_view repository;
   std::string_view commit;  // the commit in which the rule was read, or empty for a document
   std::string_view path;    // within the repository
-  std::string_view date;    // of the commit, or the day when a document was read: "2026-07-15"
+  // The date of the commit, or the day when a document was read: "2026-07-15".
+  std::string_view date;
 
-  // "pytorch/pytorch@0123456789ab, torch/testing/_comparison.py, 2026-03-01".
+  // Returns "pytorch/pytorch@0123456789ab, torch/testing/_comparison.py, 2026-03-01".
   std::string text() const;
 };
 
@@ -45,9 +47,9 @@ struct LimitRow {
 // The growth of tolerances with the number of accumulations.
 enum class Growth : std::uint8_t {
   kNone,
-  kTwiceFrom2048,  // doubled from 2048 accumulations on
-  kAtb,            // the same, and doubled again for float32 from 16384 on
-  kLinear,         // multiplied by the number, which must be known
+  kTwiceFrom2048,  // tolerances are doubled from 2048 accumulations on
+  kAtb,            // like kTwiceFrom2048, and doubled again for float32 from 16384 on
+  kLinear,         // tolerances are multiplied by the number of accumulations, which must be known
 };
 // Converts to and from "none", "twice_from_2048", "atb", "linear". growth_named() returns nothing
 // if the word is unknown.
@@ -63,7 +65,7 @@ struct Standard {
   bool nan_equal = false;
   // Integers and bool must be equal unless a row names them.
   std::span<const ToleranceRow> rows = {};
-  Rule rule = Rule::kTolerance;  // of the rows that have no rule of their own
+  Rule rule = Rule::kTolerance;  // the rule of the rows that do not set one of their own
   // A dtype that has only limits is judged by Rule::kStatistics.
   std::span<const LimitRow> limits = {};
   Growth growth = Growth::kNone;
@@ -93,7 +95,7 @@ struct CustomStandard {
   std::string name;
   std::vector<ToleranceRow> rows;
   std::vector<LimitRow> limits;
-  Standard rest = {};  // everything except name, rows and limits
+  Standard rest = {};  // the standard's other members: all except name, rows and limits
 
   // The view is valid while this object lives and does not change.
   Standard view() const;

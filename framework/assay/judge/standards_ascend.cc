@@ -9,7 +9,7 @@ namespace {
 
 using S = Statistic;
 
-// Returns the rows of both arrays.
+// Returns one array with the rows of `a` and then those of `b`.
 template <std::size_t kFirst, std::size_t kSecond>
 constexpr std::array<LimitRow, kFirst + kSecond> joined(const std::array<LimitRow, kFirst>& a,
                                                         const std::array<LimitRow, kSecond>& b) {
@@ -25,7 +25,7 @@ constexpr ToleranceRow kTritonAscendTests[] = {{.dtype = "float16", .rtol = 1e-3
 constexpr ToleranceRow kTritonAscend[] = {{.dtype = "float16", .rtol = 1e-3, .atol = 1e-3},
                                           {.dtype = "bfloat16", .rtol = 5e-3, .atol = 5e-3},
                                           {.dtype = "float32", .rtol = 1e-5, .atol = 1e-5}};
-// MERE below T and MARE below 10 T.
+// The limits of CANN for a threshold t: MERE is below t, and MARE below 10 t.
 constexpr LimitRow mere(std::string_view dtype, double t) {
   return {.dtype = dtype, .limit = {.statistic = S::kMere, .limit = t}};
 }
@@ -40,7 +40,8 @@ constexpr LimitRow kCannEcosystem[] = {
 };
 constexpr LimitRow kCannEcosystemHf32[] = {mere("float32", 0x1p-11), mare("float32", 0x1p-11)};
 
-// At most twice the errors above `error` at values below `domain`.
+// Among elements with |expected| below `domain`, the number of errors above `error` is at most
+// twice that of the reference implementation.
 constexpr LimitRow small(std::string_view dtype, double domain, double error) {
   return {dtype, {.statistic = S::kSmallErrors, .limit = 2, .parameter = domain, .second = error}};
 }
@@ -50,8 +51,8 @@ constexpr LimitRow kCannSmall[] = {
     small("float8_e4m3fn", 0x1p-4, 0x1p-6), small("float8_e5m2", 0x1p-3, 0x1p-5)};
 constexpr LimitRow kCannSmallHf32[] = {small("float32", 0x1p-12, 0x1p-28)};
 
-// A level of the dual benchmark: the largest MARE, and the largest MERE and RMSE, over those of the
-// reference implementation.
+// The limits of one level of the dual benchmark. They are ratios of the output's MARE, MERE and
+// RMSE to those of the reference implementation.
 constexpr std::array<LimitRow, 3> dual_benchmark(double mare_ratio, double ratio) {
   return {{{"*", {.statistic = S::kMareRatio, .limit = mare_ratio}},
            {"*", {.statistic = S::kMereRatio, .limit = ratio}},
@@ -77,8 +78,9 @@ constexpr ToleranceRow kCatlass[] = {
     {.dtype = "bfloat16", .rtol = 1.0 / 128, .atol = 0, .floor = 1.0 / 256},
     {.dtype = "float32", .rtol = 1.0 / 256, .atol = 0, .floor = 1}};
 
-// The cosine must hold, and also either the largest error or both shares. A share limits how many
-// elements have a relative error of at least `wide` or `narrow`.
+// The limits of msprobe. The cosine must exceed 0.99. Also, either the largest error is below 1e-3,
+// or both shares hold: of elements with a relative error of at least `wide`, and of at least
+// `narrow`.
 struct MsprobeShares {
   double wide, wide_share, narrow, narrow_share;
 };
@@ -183,7 +185,8 @@ constexpr auto kTightMixedLimits =
     largest_errors<6>({Most{"float16", 0.1}, Most{"bfloat16", 0.1}, Most{"float32", 0.01},
                        Most{"hfloat32", 0.1}, Most{"float8_e4m3fn", 1}, Most{"float8_e5m2", 1}});
 constexpr auto kMixedLimitsHf32 = largest_errors<1>({Most{"float32", 0.1}});
-// In the first version, the number already includes 32 ulp at 1.
+// In the first version of TTK's rule, the limit on the largest error does not depend on the
+// expected value: it is a number that already includes 32 ulp of 1.
 constexpr LimitRow most(std::string_view dtype, double limit) {
   return {dtype, {.statistic = S::kMaxAbs, .limit = limit, .sense = LimitSense::kAtMost}};
 }
@@ -230,7 +233,8 @@ constexpr std::array<LimitRow, 12> cross_check(double mare_ratio, double ratio) 
 constexpr auto kTtkCross0 = cross_check(10, 2), kTtkCross1 = cross_check(5, 1.5),
                kTtkCross2 = cross_check(2, 1.2);
 
-// The isclose of Ascend's sample projects, and the share of the elements that may be mismatches.
+// The isclose of Ascend's sample projects. At most the share 1e-4 of the elements may be
+// mismatches.
 constexpr ToleranceRow kVerifyResult[] = {
     {.dtype = "*", .rtol = 1e-6, .atol = 1e-9, .share = 1e-4}};
 

@@ -21,7 +21,7 @@ constexpr ToleranceRow kTorch[] = {{.dtype = "float16", .rtol = 1e-3, .atol = 1e
                                    {.dtype = "complex32", .rtol = 1e-3, .atol = 1e-5},
                                    {.dtype = "complex64", .rtol = 1.3e-6, .atol = 1e-5},
                                    {.dtype = "complex128", .rtol = 1e-7, .atol = 1e-7}};
-// The same row for several dtypes.
+// Returns the same row for each of several dtypes.
 template <std::size_t kRows>
 constexpr std::array<ToleranceRow, kRows> for_dtypes(
     const std::array<std::string_view, kRows>& dtypes, const ToleranceRow& row) {
@@ -49,7 +49,7 @@ constexpr ToleranceRow kTransformerEngine[] = {
     {.dtype = "float4_e2m1fn", .rtol = 0.25, .atol = 0.125},
     {.dtype = "float64", .rtol = 1e-7, .atol = 1e-7}};
 
-// Relative if |expected| >= 1e-5 and absolute if not, with the same number.
+// The tolerance is relative if |expected| >= 1e-5, and absolute if not. Both have the same number.
 constexpr ToleranceRow kOnednn[] = {
     {.dtype = "*", .rtol = 1, .atol = 0, .small_value = 1e-5, .small_atol = 1, .in_epsilon = true}};
 constexpr ToleranceRow kOnednnEltwise[] = {
@@ -98,7 +98,7 @@ constexpr LimitRow kHipblasltNorm[] = {
 constexpr LimitRow kGgml[] = {{"*", {.statistic = S::kNmse, .limit = 1e-7}}};
 constexpr LimitRow kGgmlMatmul[] = {{"*", {.statistic = S::kNmse, .limit = 5e-4}}};
 
-// Its tolerances are float32 numbers.
+// IREE keeps its tolerances as float32 numbers, so the constants are rounded to float32.
 constexpr std::array<ToleranceRow, 5> iree(double rtol) {
   return {{{.dtype = "float16", .rtol = rtol, .atol = static_cast<double>(1e-3F)},
            {.dtype = "bfloat16", .rtol = rtol, .atol = static_cast<double>(1e-2F)},

@@ -158,7 +158,8 @@ class Statistics {
       return fails_mean(sum);
     }
     if (limit.statistic == Statistic::kShareUlps) {
-      // The value that is this many ulps from zero.
+      // Errors of zeros are `times` the expected values. So the share counts the expected values
+      // that are more than this many ulps from zero.
       const double ulps = std::floor(limit.parameter / times);
       if (!(ulps < 0x1p53)) return false;
       const auto last = at_ordinal(pieces_.format, static_cast<std::int64_t>(ulps));
@@ -168,7 +169,7 @@ class Statistics {
                                        });
     }
     if (limit.statistic != Statistic::kQuantileAbs) return false;
-    // All errors from the quantile's rank on.
+    // The quantile exceeds its limit if all errors from its rank on do.
     const std::int64_t above = elements - QuantileRank(limit.parameter, elements).below;
     return first_ones_exceed(pieces_, most, limit.limit / times, false,
                              [&](std::int64_t count) { return count >= above; });
@@ -177,7 +178,8 @@ class Statistics {
   // Returns the number of elements that are finite on both sides and whose expected value is not 0.
   std::int64_t nonzero() const { return output_.metrics.relative; }
 
-  // Does the same, as far as the output's metrics allow. They have sums of the expected values.
+  // Returns the same statistic as of_trivial() if sums of the expected values, which the output's
+  // metrics have, give it. Returns nothing if they do not.
   std::optional<double> of_trivial_from_sums(const Limit& limit, int times) const {
     return trivial_statistic(source(output_.metrics), times, limit.statistic, limit.parameter,
                              limit.second);
@@ -320,7 +322,8 @@ bool trivial_holds(Statistics& statistics, std::span<const Limit> limits, int ti
 StatisticsResult judge_pieces(const SubjectPieces& pieces, std::span<const Limit> limits,
                               const StatisticsOptions& options, std::optional<Measured> other) {
   StatisticsResult result;
-  // The pass covers the expected values as stored.
+  // The pass was made over the expected values as stored. It is used only if rounding them to the
+  // output's format changes nothing.
   const MetricsPass* const pass = options.metrics;
   const bool usable = pass != nullptr && (!pieces.rounds || !pass->expected_rounds());
   Statistics statistics(

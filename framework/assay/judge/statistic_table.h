@@ -17,16 +17,18 @@
 namespace assay {
 
 struct StatisticsResult {
-  std::vector<LimitReading> readings;  // one for each limit
+  std::vector<LimitReading> readings;  // one for each limit of the bound
   bool met = false;                    // every limit holds
-  bool trivial_met = false;  // zeros, or the negated expected values, meet the limits as well
-  double worst_ratio = 0;    // largest value / limit that decides
+  // True if zeros in place of the output, or the negated expected values, meet all limits as well.
+  bool trivial_met = false;
+  double worst_ratio = 0;  // the largest value / limit among the limits that decide
   // `nonzero` is the number of elements that are finite on both sides and whose expected value is
   // not 0. `blind_share` is the share of these that could be 0 at once: the smallest expected
   // values become 0 until a limit breaks. It is empty if blindness is not requested.
   std::int64_t nonzero = 0;
   std::optional<double> blind_share = {};
-  std::string why_not;  // set if nothing can be judged: there is no usable reference implementation
+  // The reason if nothing can be judged: there is no usable reference implementation.
+  std::string why_not;
 };
 
 struct StatisticsOptions {
@@ -35,7 +37,8 @@ struct StatisticsOptions {
   bool trivial = true;    // compute trivial_met
   bool blindness = true;  // compute blind_share
   int threads = 0;        // 0 means default_threads(). The result does not depend on it
-  const TensorView* error_weights = nullptr;  // for limits that need them, in float64
+  // Weights of the squared errors, in float64, for limits that need them.
+  const TensorView* error_weights = nullptr;
 };
 
 // A piece: the same elements of both sides, from the element `begin` on. `reference_implementation`

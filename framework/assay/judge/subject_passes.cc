@@ -15,9 +15,9 @@ namespace {
 
 // An element at which output and expected value are finite.
 struct ComparedElement {
-  double value, e, rounded;             // as compared, and rounded to the output's format
-  double error;                         // value - e, exact even if float64 cannot hold both
-  const std::uint64_t* ulps = nullptr;  // the distance, if float64 cannot hold both
+  double value, e, rounded;  // the values as compared, and `e` in the output's format
+  double error;              // value - e, correct even for integers that float64 cannot hold
+  const std::uint64_t* ulps = nullptr;  // the distance in ulps of integers that float64 cannot hold
 };
 
 double ulps_apart(const Format& format, const ComparedElement& element) {
@@ -25,7 +25,7 @@ double ulps_apart(const Format& format, const ComparedElement& element) {
   return ulps_apart(format, element.value, element.rounded);
 }
 
-// True if the limit counts the element.
+// True if the element is one of those whose number the limit bounds.
 bool counts(const Limit& limit, const Format& format, const ComparedElement& element) {
   const double error = std::abs(element.error), size = std::abs(element.e);
   switch (limit.statistic) {
@@ -150,7 +150,8 @@ std::optional<simd::ErrorBracket> bracket_by_histogram(const Metrics& metrics, s
                                                        bool relative) {
   if (metrics.is_complex || (relative && metrics.errors_at_zero > 0)) return {};
   const Histogram& histogram = relative ? metrics.rel_errors : metrics.abs_errors;
-  // If 0 is expected and found, the histogram has no relative error for the element.
+  // The histogram has no relative error for elements where 0 is expected and found. Their error is
+  // 0, so they come first in the order of errors.
   const std::int64_t zeros = metrics.compared - histogram.total();
   const std::int64_t last = std::min(n + 1, metrics.compared - 1);
   if (zeros < 0 || n < zeros + histogram.below) return {};
@@ -247,7 +248,8 @@ TwoErrors select_by_bits(const SubjectPieces& pieces, StatisticSubject subject, 
     shift -= kBits;
     alike = counts[digit];
   }
-  double at = std::bit_cast<double>(prefix);  // if all bits are known
+  // The n-th error itself if the passes found all of its bits.
+  double at = std::bit_cast<double>(prefix);
   if (shift > 0) {
     std::vector<double> errors;
     for_elements<std::vector<double>>(
@@ -308,7 +310,7 @@ std::int64_t count_far(const Limit& limit, const SubjectTensors& tensors, Statis
   for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
     const std::int64_t block = std::min(kMetricsBlock, end - first);
     const auto n = static_cast<std::size_t>(block);
-    // No ratio is needed, so `worst` may have any value.
+    // Only the number of mismatches is read, so the kernel's argument `worst` may have any value.
     if (floats != nullptr &&
         simd::compare(floats + first, theirs + first, n, ordinals, most, kInfinity).mismatches ==
             0) {
@@ -532,14 +534,14 @@ double error_quantile(const SubjectPieces& pieces, StatisticSubject subject, int
     };
     const QuantileErrors* known = nullptr;
     if (subject == StatisticSubject::kOutput) {
-      // Histograms come from a pass that has all metrics.
+      // Histograms come only from a pass that computes all metrics.
       const bool has_all = output.abs_errors.total() > 0;
       if (has_all && output.max_abs_error == 0) return {0, below + 1 < elements ? 0 : kInfinity};
       if (pass != nullptr) known = pass->quantile(relative, share);
       if (known != nullptr && (found = known->at(below, elements))) return *found;
       if (has_all && by(bracket_by_histogram(output, below, relative))) return *found;
     }
-    // A second sample would be the same one.
+    // `known` was collected by a sample, and a second sample would be the same one.
     if (known == nullptr &&
         by(bracket_by_sample(pieces, subject, threads, elements, share, relative))) {
       return *found;

@@ -18,8 +18,10 @@ namespace assay {
 enum class Outcome : std::uint8_t {
   kPass,
   kFail,
-  kUntrusted,      // the check could not have failed, or could not have passed
-  kNotComparable,  // shape, dtype or case missing
+  kUntrusted,  // the check could not have failed, or could not have passed
+  // The output could not be judged, for example because its shape or dtype is not the expected one,
+  // or because the other side does not have the case.
+  kNotComparable,
 };
 std::string_view outcome_word(Outcome outcome);
 
@@ -33,7 +35,8 @@ struct Mismatch {
   // True if `expected` is an integer that the output's format cannot hold. Then expected_bits are
   // those of the nearest integer that it can hold.
   bool expected_is_beyond = false;
-  std::optional<std::uint64_t> ulps;  // empty if either is NaN, and for complex elements
+  // The distance in ulps. Empty if a value is NaN, and for complex elements.
+  std::optional<std::uint64_t> ulps;
   // The imaginary parts of complex elements. The members above are the real parts, except for
   // `error` and `bound`, which are magnitudes.
   struct Part {
@@ -43,7 +46,7 @@ struct Mismatch {
   std::optional<Part> imaginary = {};
 };
 
-// One test of draws against their law (judge/draw_distribution.h).
+// One test of draws against their law (judge/draw_distribution.h), with its result.
 struct DrawTest {
   std::string name;
   double statistic = 0;
@@ -67,20 +70,20 @@ struct Verdict {
   // tensor is tried. `blind` is empty if it is unknown.
   std::int64_t nonzero = 0;
   std::optional<std::int64_t> blind = {};
-  std::vector<Mismatch> worst;  // the largest ratios first
+  std::vector<Mismatch> worst;  // the mismatches with the largest error / bound first
   std::optional<Metrics> metrics;
-  std::vector<LimitReading> readings = {};  // for the bound's limits
-  std::vector<DrawTest> tests = {};         // for draws, if the bound is a law
+  std::vector<LimitReading> readings = {};  // values of the statistics that the bound limits
+  std::vector<DrawTest> tests = {};         // tests of the draws, if the bound is a law
   std::string because;                      // the verdict in words, one line
   bool same_data = false;                   // the output is the golden result itself, byte for byte
   // The pattern of a failure: where its mismatches lie, and which cause explains them
   // (judge/pattern.h). Empty if there is no pattern.
   std::string where;
-  bool explained = false;                        // `where` names a cause
-  std::optional<MismatchMap> mismatch_map = {};  // if asked for, and if there are mismatches
-  std::vector<std::string> notes = {};           // what else a reader should know
+  bool explained = false;                        // true if `where` names a cause
+  std::optional<MismatchMap> mismatch_map = {};  // set if requested and if there are mismatches
+  std::vector<std::string> notes = {};           // further remarks for the reader of the report
   Bound bound;
-  const Format* format = nullptr;  // of the actual output
+  const Format* format = nullptr;  // the format of the output
   Shape shape;
 
   // Sets the outcome and its reason. Returns this verdict.
@@ -97,10 +100,10 @@ struct JudgeOptions {
   bool blindness = true;      // find the blind elements of limits on statistics, by trial
   bool patterns = true;       // after a failure, look for a change that would make the output pass
   bool mismatch_map = false;  // count the mismatches in each region
-  // Tensors that some standards need besides the two, each of the output's shape. Dual-benchmark
-  // standards need the output of a reference implementation. `accumulation` and `expected_error`
-  // need a float64 bound for each element, and `expected_error` needs the weights of the squared
-  // errors.
+  // Tensors that some standards need besides the output and the expected values, each of the
+  // output's shape. Dual-benchmark standards need the output of a reference implementation.
+  // `accumulation` and `expected_error` need a float64 bound for each element, and `expected_error`
+  // needs the weights of the squared errors.
   std::optional<TensorView> reference_implementation = {}, element_bounds = {}, error_weights = {};
   // For outputs that are indices: the tensor that they point into, and the axis along which they
   // count. A negative axis counts from the last dimension.
