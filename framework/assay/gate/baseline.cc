@@ -11,9 +11,9 @@
 namespace assay {
 namespace {
 
-// The error of the worst element and that of all elements, and one in the output's own resolution,
-// which shows errors of small elements. The latter is p99, because one element next to 0 decides
-// the largest error in ulps.
+// The metrics whose growth is reported: the largest error, the error of all elements, and an error
+// in ulps of the output, which shows errors of small elements. The latter is the 99th percentile,
+// because a single element next to 0 decides the largest error in ulps.
 constexpr std::string_view kWatched[] = {"max_abs_error", "rmse", "p99_ulp", kBoundShare};
 
 // Returns the verdict that represents a case: the first one with metrics. Returns nullptr if no
@@ -65,7 +65,8 @@ class Entries {
       files_.insert(e.file);
     }
   }
-  // `others` are the entries that `e` belongs to.
+  // `others` is the list that holds `e`. If both lists come from one file each, the files' names
+  // need not be equal.
   const BaselineEntry* partner_of(const BaselineEntry& e, const Entries& others) const {
     const auto same = found_.find(key_of(e));
     if (same == found_.end()) return nullptr;
@@ -88,7 +89,8 @@ std::vector<BaselineEntry> entries_of(const GateReport& report) {
   return entries;
 }
 
-// The largest value that a metric may have, and the reason.
+// The largest value that a metric may have before the case counts as worse, and the reason for this
+// value.
 struct Allowed {
   double most;
   std::string why;

@@ -21,7 +21,7 @@ inline constexpr std::string_view kBoundShare = "worst_ratio";
 // The fraction by which a metric may grow if nothing gives its noise.
 inline constexpr double kUnknownNoise = 0.1;
 
-// The smallest and the largest value of a metric that was seen.
+// The smallest and the largest value of a metric in the runs that made the baseline.
 struct BaselineValue {
   double low = 0, high = 0;
 };
@@ -56,7 +56,7 @@ Baseline updated(const Baseline& old, const GateReport& report, const IsChosen& 
 //
 // A case that already fails, or is excused, is not compared.
 struct BaselineComparison {
-  std::size_t compared = 0;             // cases that both sides have
+  std::size_t compared = 0;  // number of cases that both the report and the baseline have
   std::vector<std::string> notes = {};  // notes for the reader of the report
 };
 BaselineComparison compare_with_baseline(GateReport& report, const Baseline& baseline,

@@ -49,7 +49,7 @@ std::optional<double> times_expected(
     const double times = std::sqrt(squares / static_cast<double>(finite)) / expected;
     return std::isfinite(times) ? std::optional(times) : std::nullopt;
   } catch (const Refusal&) {
-    return {};  // the theory does not cover these operands
+    return {};  // the factor is unknown, because the theory does not cover these operands
   }
 }
 

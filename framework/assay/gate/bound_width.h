@@ -29,8 +29,8 @@ std::optional<double> times_expected(
 // Returns such a factor as text, with two digits: "3 200".
 std::string times_text(double times);
 
-// Returns derived_tolerance(). For float32 results, its `why` also says how many times the expected
-// error the tolerance is.
+// Returns derived_tolerance() of the case. For float32 results, the member `why` also says how many
+// times as large as the expected error the tolerance is.
 DerivedTolerance explained_tolerance(const Case& test_case);
 
 }  // namespace assay

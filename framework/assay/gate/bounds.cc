@@ -46,7 +46,8 @@ Bound with_tolerance(const std::optional<Bound>& standard, bool named, std::opti
   check_tolerance(own.atol, "atol", where);
   own.standard = "custom";
   if (indices) {
-    // Sets the tolerance of the values, and keeps the rest of the standard's name.
+    // The given tolerance replaces the standard for the values. The other words of `indices` stay
+    // in the name.
     own.standard = with_values(*index_rule(standard->standard), "");
   }
   return own;
@@ -88,9 +89,9 @@ std::optional<std::string> of_dtype(const std::string& word, const Format& outpu
   return std::string(standard);
 }
 
-// Loosens a bound of torch to the loosest tolerance of the dtypes compared, if the golden result
-// has less precision than the output. (A golden result of more precision is rounded to the output's
-// dtype.)
+// Loosens a bound of the standard torch if the golden result has less precision than the output:
+// the tolerance becomes the looser one of the two dtypes. (A golden result of more precision is
+// rounded to the output's dtype instead.)
 void loosen(Bound& bound, const std::string& name, const Case& c, const Format& output,
             const Format* compared_with) {
   if (!c.output().golden && compared_with == nullptr) return;
@@ -225,8 +226,8 @@ Bound own_bound(const Case& c, const Format& output, const Machine* machine) {
     bound.atol = tolerance.atol;
     bound.round_expected = false;
   }
-  // With known operands, a NaN is either right or wrong. Beyond the range of the output's dtype,
-  // units differ.
+  // The operands are known, so a NaN is either right or wrong. Machines differ in how they overflow
+  // at the end of the output's range, so the largest finite value also counts as infinity.
   bound.nan_equal = true;
   if (output.is_float()) bound.infinity = Infinity::kSaturating;
   return bound;
@@ -259,7 +260,7 @@ ChosenBound default_bound(const Case& c, const Format& output, const BoundReques
   chosen.standard = kDefaultStandard;
   chosen.bound = standard_bound(kDefaultStandard, output);
   if (chosen.bound) {
-    // The operands determine which exact results are NaN.
+    // If the operands are known, they determine which exact results are NaN, so NaN equals NaN.
     chosen.bound->nan_equal = find_operator(c.op) != nullptr && !c.inputs.empty();
     apply_policies(*chosen.bound, c, request, false);
     chosen.bound->origin = "default";

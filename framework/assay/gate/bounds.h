@@ -55,7 +55,7 @@ struct ChosenBound {
   std::optional<Bound> bound;
   std::string standard;
   std::string why_not;
-  std::vector<std::string> notes = {};  // notes for the reader of the verdict
+  std::vector<std::string> notes = {};  // remarks for the reader of the verdict
 };
 // Returns the bounds that judge a case. They come from the first of these that exists:
 // - the request;
@@ -78,7 +78,8 @@ inline constexpr std::string_view kOperatorOrigin = "operator";
 // True if a case's output is codes of a quantization. Their bounds are complete: they say how far
 // from the golden result a code may be if the quotient is computed correctly.
 bool gives_codes(const Case& test_case);
-// If the case gives codes, changes a bound of `accumulation` to use only the elements' own bounds.
+// Changes a bound of `accumulation` to use only the elements' own bounds if the outputs of the case
+// are codes.
 void bound_codes(const Case& test_case, Bound& bound);
 
 // Returns the operator's own bound for outputs of a case, without the case's policies. A derived

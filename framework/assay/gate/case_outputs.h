@@ -21,7 +21,7 @@ namespace assay {
 // others.
 struct ComputedOutput {
   std::optional<std::string> name = {};
-  std::string why_not = {};  // the reason if there is no such output
+  std::string why_not = {};  // the reason if the operator computes none of the outputs
 };
 // Throws CaseError if two outputs have operator_output = 1.
 ComputedOutput computed_output(const Case& test_case);
@@ -33,8 +33,10 @@ ComputedOutput computed_output(const Case& test_case);
 // output that the operator computes. Throws CaseError if the case has no such output.
 Case judged_case(const Case& test_case, const std::string& output);
 Case judged_case(const Case& test_case);
-Case judged_case(Case&& test_case);  // copies no tensors of a case that is_judged_as_it_is()
-// True if judged_case() would give the case itself: its only output has no name and no attributes.
+// Moves the tensors instead of copying them if is_judged_as_it_is()
+Case judged_case(Case&& test_case);
+// True if judged_case() would return the case unchanged, because its only output has no name and no
+// attributes.
 bool is_judged_as_it_is(const Case& test_case);
 
 // The input that an output of indices points into (attribute `of`), and the axis along which it

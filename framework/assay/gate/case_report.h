@@ -16,7 +16,8 @@ namespace assay {
 // The gate's outcome on a corrupted output.
 struct MutationResult {
   std::string name;
-  bool applied = false;  // false: the case does not allow it, or it would change no bit
+  // False if the case does not allow the mutation, or if it would change no bit.
+  bool applied = false;
   Outcome elementwise = Outcome::kPass;
   std::optional<Outcome> abft;  // the outcome of the checksums, if requested
   // True if either check did not pass the output, so that the gate would have stopped it.
@@ -37,40 +38,44 @@ struct SampledRowsReport {
 // list of known failures (gate/known_failures.h).
 enum class Remark : std::uint8_t {
   kNone,
-  kWorse,           // it passes, but is worse than it was
+  kWorse,           // the case passes, but its errors are larger than in the baseline
   kDisappeared,     // the baseline has the case, but the report does not
-  kKnownFailure,    // it fails, and the list excuses it
-  kUnexpectedPass,  // it is listed as a failure, but passes
-  kExpired,         // it is listed as a failure, but no longer excused
+  kKnownFailure,    // the case fails, and the list of known failures excuses it
+  kUnexpectedPass,  // the case is listed as a known failure, but passes
+  kExpired,         // the case is listed as a known failure, but the last day of the excuse is over
 };
 
 // The reason why an output cannot be compared with its case, if the user can fix it.
 enum class Lack : std::uint8_t {
   kNothing,
-  kGoldenResult,  // there is no golden result, and one can be computed from the inputs
-  kOutputDtype,   // the output has another dtype than the case, which does not state its own
+  kGoldenResult,  // the case has no golden result, but one can be computed from its inputs
+  // The output's dtype is not the one that the case assumes, because the case does not state it.
+  kOutputDtype,
 };
 
 // The gate's result for one output of one case.
 struct CaseReport {
-  std::string file = {};                  // the golden file, if the gate reads several
-  std::string name, op, dtype, producer;  // producer: the source of the output
-  std::string output = {};                // the output's name if the case has several outputs
+  std::string file = {};  // the golden file, if the gate reads several
+  // `producer` made the output.
+  std::string name, op, dtype, producer;
+  std::string output = {};  // the output's name if the case has several outputs
   // The name that the user gave the case, if the characters of a case name do not allow it. Empty
   // otherwise.
   std::string source_name = {};
   Shape shape;
   std::vector<std::string> tags;
-  std::vector<Verdict> verdicts;                 // one for each standard
+  std::vector<Verdict> verdicts;                 // one for each standard that judged the output
   std::optional<AbftVerdict> abft;               // the verdict of the checksums, if requested
-  std::optional<SampledRowsReport> sample = {};  // the rows that were judged, unless all were
-  std::vector<MutationResult> mutations = {};    // for an output that passed, if requested
-  std::string error;  // why the case could not be read; if set, there are no verdicts
+  std::optional<SampledRowsReport> sample = {};  // set if only a sample of rows was judged
+  // The gate's outcomes on corrupted copies of the output. Filled only if requested and if the
+  // output passed.
+  std::vector<MutationResult> mutations = {};
+  std::string error;  // Why the case could not be read. If it is set, there are no verdicts.
   Lack lack = Lack::kNothing;
   double seconds = 0;
   std::string reproduce;  // a command line that judges this case again
   Remark remark = Remark::kNone;
-  std::string remark_text = {};  // the reason of the remark, as text
+  std::string remark_text = {};  // why the case has the remark
 
   // Returns "case", or "case:output" for a case with several outputs.
   std::string title() const;
@@ -84,8 +89,9 @@ struct CaseReport {
   Outcome judged() const;
   // True if the gate passes with this case.
   bool passes() const;
-  // Returns how bad the result is; smaller is worse. The order is: cases that could not be read,
-  // failures, cases that are not comparable, untrusted ones, known failures, passes.
+  // Returns how bad the result is, as a number that is smaller for worse results. The order is:
+  // cases that could not be read, failures, cases that are not comparable, untrusted ones, known
+  // failures, passes.
   int rank() const;
   // Returns the outcome in one word: "error" if the case could not be read, the word of the remark
   // if there is one, and otherwise the word of outcome().
@@ -106,9 +112,11 @@ struct CaseReport {
 inline constexpr std::size_t kPicturedCases = 500;
 
 struct GateReport {
-  std::string golden_file, command;  // golden_file: as the command line gives it, possibly several
-  std::vector<std::string> files = {};  // all golden files, if there are several
-  std::vector<CaseReport> cases;        // one for each output; those of one case are adjacent
+  // `golden_file` is the argument of the command line, which may name several files.
+  std::string golden_file, command;
+  std::vector<std::string> files = {};  // the paths of all golden files if there are several
+  // One report for each output. Those of one case are adjacent.
+  std::vector<CaseReport> cases;
   std::string version, simd_target;
   std::string commit = {};   // the commit of the build, or empty if not known
   std::string date = {};     // "2026-11-22 15:04:05 UTC"
@@ -116,7 +124,7 @@ struct GateReport {
   std::string machine = {};  // the machine that the command line names
   std::string shard = {};    // "3/16" if the run judges only a part of the cases, or empty
   std::string note;          // a note on all verdicts, such as an override
-  std::vector<std::string> notes = {};  // more such notes
+  std::vector<std::string> notes = {};  // further notes on all verdicts
   // Cases that have only a recorded output, which are not judged.
   std::vector<std::string> without_golden = {};
 };

@@ -52,7 +52,8 @@ std::string override_by_environment(BoundRequest& request) {
   if (environment.text.empty()) return "";
   const BoundRequest& over = environment.request;
   if (!over.standards.empty()) {
-    // Another standard also replaces the tolerances that were given with the old one.
+    // A standard of the environment also replaces the tolerances that the program gave with its own
+    // standard.
     request.standards = over.standards;
     request.rtol = request.atol = std::nullopt;
   }

@@ -7,8 +7,8 @@ namespace assay {
 DigitSums::DigitSums(const TensorView& elements, int terms, int threads)
     : size_(elements.size()), width_(static_cast<std::size_t>(terms) + 1), threads_(threads) {
   constexpr std::int64_t kMostStretches = 256, kShortest = 8192, kBlock = 512;
-  // Parts have at most this many entries if the tensor is not very large, so that a part's table
-  // fits into a core's own cache.
+  // If the tensor is not very large, each part has at most this many entries, so that a part's
+  // table fits into a core's own cache.
   constexpr std::uint64_t kOfPart = 8192;
   constexpr int kMostBits = 8;
   const auto n = static_cast<std::size_t>(size_);
@@ -86,7 +86,7 @@ void DigitSums::add_part(std::size_t part, std::vector<double>& table, Totals& t
 }
 
 DigitSums::Totals DigitSums::totals() const {
-  constexpr std::size_t kAtOnce = 16;  // parts that one after the other use the same table
+  constexpr std::size_t kAtOnce = 16;  // this many parts use one table, one after the other
   const std::size_t parts = begins_.size() - 1, groups = (parts + kAtOnce - 1) / kAtOnce;
   std::vector<Totals> of_groups(groups);
   parallel_for(static_cast<std::int64_t>(groups), threads_, [&](std::int64_t group) {

@@ -77,10 +77,12 @@ class DigitSums {
 
   std::int64_t size_, stretch_length_, stretches_;
   std::size_t width_;  // numbers in an entry: the digits and the terms
-  int bits_;           // there are 2^bits_ parts
+  int bits_;           // the entries are divided into 2^bits_ parts
   int threads_;
-  std::vector<std::size_t> places_;  // places of the next entries, by stretch and part
-  std::vector<std::size_t> begins_;  // the begin of each part, and the end of the last one
+  // For each stretch and part, the place in entries_ where the next entry goes.
+  std::vector<std::size_t> places_;
+  // Where each part begins in entries_, and the end of the last part.
+  std::vector<std::size_t> begins_;
   std::unique_ptr<double[]> entries_;
 };
 

@@ -28,7 +28,8 @@ constexpr double kGoldenError = 0x1p-51;
 // chance in each of them. It is a function's mean error, or the drift of a sum.
 constexpr double kBiasAllowed = 0.125;
 constexpr double kBiasOfTruncation = 0.5;
-// Errors may be smaller than the theory predicts. This number of sizes is tried, from 0 up.
+// Right results may have smaller errors than the theory predicts. So the limit of the mean error is
+// the largest one for this many sizes of the errors: from 0 to the predicted size, in equal steps.
 constexpr std::size_t kParts = 3;
 
 // Returns the standard deviation of an element's error before its last rounding, including the
@@ -53,7 +54,8 @@ struct LineShare {
 
 // The sums over the elements of a stretch.
 struct ErrorSums {
-  double expected = 0, high = 0, low = 0, largest = 0;  // sums of weighted squares
+  // Sums of weighted squares of the errors.
+  double expected = 0, high = 0, low = 0, largest = 0;
   // Sums of the errors towards zero, in ulps of the output.
   double weights = 0, drift = 0;
   std::array<double, kParts> centre = {};
@@ -93,7 +95,7 @@ struct ErrorBlock {
   // The standard deviations of each element's terms: in the sum of squares, and in the mean error.
   Values spread, bias_spread;
   Values square;
-  Values of_mean, of_deviation;  // arguments of the moments
+  Values of_mean, of_deviation;  // the arguments with which moments() calls BlockMoments::compute()
   BlockMoments most = BlockMoments(kMost), other = most, least = most, expected = most;
 };
 
@@ -122,7 +124,7 @@ class ErrorTheory {
     ErrorSums all;
     for (const ErrorSums& stretch : stretches) all.add(stretch);
     const DigitSums::Totals totals = alike.totals();
-    // Sums for each line.
+    // For each line, the sums over all stretches.
     std::vector<double> squares, shared;
     for (const LineShare& share : all.lines) {
       const auto line = static_cast<std::size_t>(share.line);
@@ -177,7 +179,8 @@ class ErrorTheory {
     for (std::size_t k = 0; k < n; ++k) {
       const std::size_t i = begin + k;
       const double e = golden[k];
-      // An element's values may reach beyond the largest finite output.
+      // Few elements need the scalar code. One of them is an element that may exceed the largest
+      // finite output.
       if (!by_kernel || std::isnan(squares[k]) || !(std::abs(e) + to[k] < most_finite_)) {
         bound_one(i, e, deviations[k], to[k], squares[k]);
       }
@@ -232,7 +235,8 @@ class ErrorTheory {
         block, kMargin,
         [](double mean, double drift) { return std::copysign(std::abs(mean) + drift, mean); },
         block.most);
-    // The mean may have either sign, and a tie may lie on either side.
+    // If the drift exceeds the mean, the error may have either sign. The nearest tie may then lie
+    // on either side of the golden result, so both signs are tried and the larger moments are kept.
     const auto has_two_signs = [&](std::size_t j) {
       return block.drift[j] > std::abs(block.mean[j]);
     };
@@ -273,7 +277,7 @@ class ErrorTheory {
                        block.spread.data());
   }
 
-  // Adds the errors that the elements of a line share.
+  // Adds the part of the errors that the elements of a line have in common.
   void add_lines(ErrorBlock& block, ErrorSums& sums) const {
     for (std::size_t j = 0; j < block.n; ++j) block.square[j] = errors_.shared[block.index[j]];
     const bool adds_errors = has_bias_ && errors_.pull.empty();
@@ -319,7 +323,8 @@ class ErrorTheory {
       unlike += 2 * part * part;
       largest = std::max(largest, 2 * part);
     }
-    // For sums in any order, only a largest error is expected.
+    // If sums are added in any order, the theory gives only the largest error, and not the expected
+    // one.
     const double expected = errors_.at_most ? sums.high : sums.expected;
     if (!(expected > 0)) return std::nullopt;
     // Bernstein's inequality, as for sums of squares of normal numbers (Laurent and Massart, Annals
@@ -359,7 +364,8 @@ class ErrorTheory {
   int threads_;
   double kappa_, most_finite_;
   ErrorBiasRule bias_rule_;
-  // True if the output's format is rounded to last, and is coarse enough for this test.
+  // True if the last rounding is to the output's format, and if this format is coarse enough for
+  // the test of the mean error.
   bool has_bias_;
   Tensor bounds_, weights_;
 };

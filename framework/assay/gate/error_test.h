@@ -13,7 +13,8 @@
 
 namespace assay {
 
-// The probability that a right result fails, over all its elements and their sum.
+// The probability that a right result fails, by any of its elements or by the sums over all
+// elements.
 inline constexpr double kErrorBudget = 1e-9;
 
 struct ErrorTest {
@@ -29,15 +30,15 @@ struct ErrorTest {
   std::optional<Limit> bias;
 };
 
-// Returns the test for these expected errors. Given the golden result e, an element is round(e +
-// x), where x is normal with the mean and variance of the errors before the last rounding. So e
-// decides the last rounding, except near ties. Identical values and exact values do not make its
-// variance wrong. `golden` is float64. `threads` may be 0, which means default_threads(). The
-// result does not depend on it.
+// Returns the test for the expected errors `errors`. Given the golden result e, an element is
+// round(e + x), where x is normal with the mean and variance of the errors before the last
+// rounding. So e decides the last rounding, except near ties. Elements that have identical or exact
+// values do not make the variance wrong. `golden` is float64. `threads` may be 0, which means
+// default_threads(). The result does not depend on it.
 ErrorTest error_test(const ExpectedErrors& errors, const Tensor& golden, const Format& output,
                      int threads = 0);
 
-// Returns the root mean square of those errors over the elements.
+// Returns the root mean square of the expected errors over the elements.
 double expected_rms(const ExpectedErrors& errors, const Tensor& golden, const Format& output);
 
 // Returns the mean of (round(e + x) - e)^2 of each element, as theory expects it.

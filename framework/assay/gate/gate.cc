@@ -88,7 +88,8 @@ std::vector<MutationResult> try_mutations(const Case& c, const TensorView& outpu
                                           const std::optional<ChecksumOptions>& checksums,
                                           const Epilogue* epilogue, JudgeOptions options) {
   options.metrics = options.patterns = options.mismatch_map = false;
-  options.blindness = false;  // the clean output is known to have few enough blind elements
+  // Not needed, because the clean output is known to have few enough blind elements.
+  options.blindness = false;
   const Tensor clean = copy_of(output);
   std::vector<MutationResult> results;
   for (const Mutation& mutation : mutations()) {
@@ -220,7 +221,8 @@ CaseReport gate_case(const Case& c, const TensorView& output, const GateRequest&
     checksums = checksum_options(c, *output.format, request, origin);
     report.abft = checksums->check(c, output, origin.epilogue);
     if (request.elements && is_attention(c) && report.abft->outcome == Outcome::kNotComparable) {
-      // The elements decide without checksums, as for operators that have none.
+      // The checksums cannot judge this case. So only the elements decide, as for operators that
+      // have no checksums.
       for (Verdict& v : report.verdicts) {
         v.notes.push_back("the checksums say nothing of it: " + report.abft->because);
       }

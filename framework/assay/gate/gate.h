@@ -24,12 +24,12 @@
 
 namespace assay {
 
-// The options by which checksums judge outputs of a case: the request's threshold, for the
-// accumulator of the machine that computed the output (machine_behind()). If nothing names a
-// machine, they assume sums of float32 in any order.
+// The options by which checksums judge outputs of a case. The threshold is that of the request. It
+// is computed for the accumulator of the machine that computed the output (machine_behind()). If
+// nothing names a machine, the sums are assumed to be float32 in any order.
 struct ChecksumOptions {
   AbftOptions options;
-  std::shared_ptr<const DotModel> model;  // the object that options.model may point to
+  std::shared_ptr<const DotModel> model;  // owns the model that options.model may point to
   // The reason why checksums cannot judge the case, or an empty string. Either the machine is
   // unknown or lacks such a matrix unit. Or nothing names a machine, and known machines sum
   // products of these operands with fewer bits than float32.
@@ -73,8 +73,8 @@ std::vector<ElementCheck> tensor_checks(const Format& output, const Format& expe
 std::vector<Verdict> gate_tensors(const TensorView& output, const TensorView& expected,
                                   const GateRequest& request = {}, std::string_view advice = "");
 
-// True if the gate reads the case's inputs for this request. `header` is the case without its data:
-// its operator and attributes.
+// True if the gate needs the case's input tensors to judge an output by this request. `header` is
+// the case without its data: its operator and attributes.
 bool needs_inputs(const Case& header, const GateRequest& request);
 
 }  // namespace assay

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::string_view kChecksums = "abft";
 
-// A verdict of a case, with the name under which it may be listed.
+// The outcome of one verdict of a case. `standard` is the name by which a list of known failures
+// excuses this verdict.
 struct Judged {
   std::string_view standard;
   Outcome outcome;

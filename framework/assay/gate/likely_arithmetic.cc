@@ -20,14 +20,16 @@ namespace {
 
 using Values = std::vector<double>;
 
-// The elements that are examined: all of them, or a sample for a product.
+// The elements whose errors are examined: all elements of the output, or a sample of them for a
+// product.
 struct Subject {
   const Case* whole = nullptr;
   std::optional<ProductSample> sample;
   const Format* format = nullptr;
-  Values golden, values, weights;   // of the examined elements
-  std::vector<std::int64_t> index;  // their row-major indices in the whole
-  std::int64_t columns = 1;         // columns of the whole output
+  Values golden, values, weights;  // the golden result, output and weight of each examined element
+  // row-major indices of the examined elements in the whole output.
+  std::vector<std::int64_t> index;
+  std::int64_t columns = 1;  // columns of the whole output
 
   std::size_t size() const { return golden.size(); }
   // Returns the case whose result these elements are.
@@ -70,24 +72,28 @@ Subject subject_of(const Case& c, const TensorView& output, const Tensor& golden
 struct Prediction {
   std::string words;
   Values result;
-  // It converts the operands; several conversions may leave the same errors.
+  // True if the prediction converts the operands to another format. Several conversions may leave
+  // equally small errors.
   bool is_conversion = false;
 };
 
-// The share of the squared errors that is left if the output is compared with a result.
+// The share of the squared errors that remains if the output is compared with a prediction instead
+// of the golden result.
 struct Left {
-  double share = 2;  // 2 if the result is not finite where the output is
+  double share = 2;  // 2 if the prediction is not finite where the output is
   // The number of elements with equal errors that would carry as much information.
   double elements = 0;
 };
 
-// Returns the share that a result leaves. Errors are differences from the golden result as rounded
-// to the output's format. So a result that has only the same last rounding leaves all of them.
+// Returns the share of squared errors that a predicted result leaves. Errors are differences from
+// the golden result as rounded to the output's format. So a prediction that has only the same last
+// rounding leaves all of them.
 Left left_by(const Subject& s, Values result) {
   Values right = s.golden;
   round_array(*s.format, result.data(), result.size());
   round_array(*s.format, right.data(), right.size());
-  std::vector<std::pair<double, double>> squares;  // of the rest, and of the error
+  // The squared error from the prediction, and from the golden result.
+  std::vector<std::pair<double, double>> squares;
   for (std::size_t i = 0; i < s.size(); ++i) {
     if (!std::isfinite(right[i]) || !std::isfinite(s.values[i]) || !(s.weights[i] > 0)) continue;
     const double left = s.values[i] - result[i], error = s.values[i] - right[i];
@@ -145,8 +151,8 @@ void add_bias_and_weight(const Subject& s, std::vector<Prediction>& all) {
   }
 }
 
-// Adds the results of operands that were rounded to a format of fewer bits. A product rounds only
-// what it multiplies.
+// Adds the results of operands that were rounded to a format of fewer bits. For a product, only the
+// operands a and b are rounded, because other inputs are not multiplied.
 void add_conversions(const Subject& s, int threads, std::vector<Prediction>& all) {
   for (const char* name : {"tfloat32", "hfloat32", "float16", "bfloat16", "float8_e4m3fn"}) {
     const Format& narrow = format_named(name);
@@ -376,7 +382,7 @@ bool sum_in(DotModel& model, std::string_view accumulator) {
   model.kept_bits.value = model.mantissa_bits.value = model.promotion_interval.value = 0;
   return true;
 }
-// If two have the same effect, the first one is named.
+// If two entries have the same effect on a model, the first one is named.
 constexpr WrongSums kWrongSums[] = {
     {"a missing promotion",
      [](DotModel& model) {
@@ -459,7 +465,8 @@ std::string errors_as_large(const Subject& s, const Machine& machine, int thread
     if (n < kFewest) continue;
     double sum = 0, ratio = 0, fourth = 0, share = 0, size = 0;
     for (std::size_t i = 0; i < n; ++i) size += golden[i] / static_cast<double>(n);
-    // Errors in proportion to the golden result get a minimum, so that no expected error is 0.
+    // An error that is a share of the golden result would be 0 for a golden result of 0. So each
+    // golden result is raised by a small amount.
     for (double& g : golden) g += 1e-3 * size;
     for (std::size_t i = 0; i < n; ++i) {
       const double square = errors[i] * errors[i], z = square / squares[i];
@@ -485,7 +492,8 @@ std::string errors_as_large(const Subject& s, const Machine& machine, int thread
 
 std::string likely_arithmetic(const Case& c, const Machine& machine, const TensorView& output,
                               const Tensor& golden, const ErrorTest& test, int threads) {
-  // The judge reports special values.
+  // The errors say nothing if the output is NaN or infinite where the golden result is finite. The
+  // judge already reports such elements.
   for (std::int64_t i = 0; i < golden.size(); ++i) {
     if (std::isfinite(golden.view().value_at(i)) && !std::isfinite(output.value_at(i))) return "";
   }

@@ -9,8 +9,10 @@
 namespace assay {
 
 struct ProductSample {
-  Case test_case;                   // the product of some rows and columns of the first matrix
-  std::vector<std::int64_t> index;  // row-major indices of its elements in the whole result
+  // The product of some rows of A and some columns of B, both from the first matrix.
+  Case test_case;
+  // row-major index of each element of the sample in the whole result.
+  std::vector<std::int64_t> index;
 };
 
 // Returns the product of at most `side` rows and `side` columns of the first matrix, evenly spread.

@@ -25,7 +25,7 @@ ReferenceImplementation find_reference_implementation(const Case& c, const GateR
   };
   for (const auto& [producer, recorded] : c.output().recorded) {
     if (recorded.tensor.empty() || !may_serve(producer)) continue;
-    // It lies in the case, which outlives the check.
+    // The tensor belongs to the case, which outlives the check. So the pointer does not own it.
     found[producer] = [&tensor = recorded.tensor] {
       return std::shared_ptr<const Tensor>(std::shared_ptr<const Tensor>(), &tensor);
     };

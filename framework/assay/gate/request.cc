@@ -15,7 +15,7 @@ const Machine* machine_called(const std::string& producer) {
     try {
       return &machine_named(producer);
     } catch (const Refusal&) {
-      return nullptr;  // a name that only begins like a machine's
+      return nullptr;  // the producer's name only begins like the name of a machine
     }
   }
   return nullptr;

@@ -30,19 +30,20 @@ struct GateRequest {
   // The producer whose output dual-benchmark standards compare with. If it is empty, they use the
   // only recorded output of another producer than the judged one.
   std::string reference_implementation = {};
-  // For a product or attention without a golden result, the sample of rows to draw. The gate
+  // For a product or attention without a golden result: how to draw a sample of rows. The gate
   // computes the golden results of these rows and judges only them. Checksums still check the whole
   // output.
   std::optional<RowSample> sample = {};
   bool mutate = false;  // try the mutations (fault/mutation.h) on an output that passes
   bool metrics = true;
   bool patterns = true;       // after a failure, look for a change that would make the output pass
-  bool mismatch_map = false;  // count the mismatches by place
-  std::size_t worst = 5;      // number of elements listed in a verdict
-  int threads = 0;            // 0 means default_threads(); no result depends on it
+  bool mismatch_map = false;  // count the mismatches in each region of the output
+  std::size_t worst = 5;      // number of the worst elements that a verdict lists
+  int threads = 0;            // 0 means default_threads(). No result depends on it
 };
 
-// A recorded output that may serve as a reference implementation. It is read only if it does.
+// A recorded output that may serve as a reference implementation. It is read only if a standard
+// compares with it.
 struct RecordedOutput {
   std::string producer;
   std::function<Tensor()> read;

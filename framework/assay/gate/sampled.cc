@@ -19,9 +19,10 @@ std::string sample_note(const SampledRowsReport& s) {
       formatted("{} %", short_number(100 * s.seen_share, 3)));
 }
 
-// Turns a verdict on drawn rows into one on the whole output.
+// Makes a verdict on drawn rows one on the whole output: its positions become positions in the
+// whole output, and its texts mention the sample.
 void make_whole(const SampledRows& sampled, const SampledRowsReport& s, Verdict& v) {
-  if (v.sites == 0) return;  // there was nothing to compare
+  if (v.sites == 0) return;  // no element was compared, so nothing is converted
   v.shape = sampled.output;
   const TensorView whole{nullptr, v.format, v.shape, contiguous_strides(v.shape)};
   const auto move = [&](std::int64_t& linear) {
@@ -35,7 +36,8 @@ void make_whole(const SampledRows& sampled, const SampledRowsReport& s, Verdict&
     move(v.metrics->max_abs_index);
     move(v.metrics->max_rel_index);
   }
-  v.where.clear();  // the rows are not adjacent, so a pattern of mismatches means nothing
+  // The drawn rows are not adjacent, so a pattern of their mismatches means nothing.
+  v.where.clear();
   v.because = formatted("of {} of {} rows: {}", grouped(s.rows), grouped(s.of), v.because);
   if (std::string note = sample_note(s); !note.empty()) v.notes.push_back(std::move(note));
 }

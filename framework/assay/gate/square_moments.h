@@ -11,7 +11,8 @@
 
 namespace assay {
 
-// One element's error, and its square, by chance.
+// The mean and variance of one element's squared error, and the mean of the error, if the error is
+// random.
 struct SquareMoments {
   double mean = 0, variance = 0;
   double jump = 0;        // the largest step of the square, if it takes only a few values
@@ -22,8 +23,8 @@ struct SquareMoments {
 class LastRounding : public NearestRounding {
  public:
   explicit LastRounding(const Format& format);
-  // The number of ulps from which the deviation is large: above it, a rounded number has the
-  // moments of the number and of the rounding.
+  // The deviation, in ulps, above which a rounded normal number has the moments of the number plus
+  // those of the rounding error.
   double smooth() const { return smooth_; }
 
  private:
@@ -45,7 +46,8 @@ class BlockMoments {
   explicit BlockMoments(std::size_t most);
   void compute(const std::optional<LastRounding>& last, std::size_t n, const double* e,
                const double* mean, const double* deviation);
-  // Raises mean, variance and jump to those of the other block, for element i.
+  // Raises mean, variance and jump of element i to those of the other block if the latter are
+  // larger.
   void raise(const BlockMoments& other, std::size_t i);
 
   std::vector<double> mean, variance, jump, mean_error;
