@@ -70,7 +70,8 @@ struct CaseReport {
   // The gate's outcomes on corrupted copies of the output. Filled only if requested and if the
   // output passed.
   std::vector<MutationResult> mutations = {};
-  std::string error;  // Why the case could not be read. If it is set, there are no verdicts.
+  // The reason why the case could not be read. If it is set, there are no verdicts.
+  std::string error;
   Lack lack = Lack::kNothing;
   double seconds = 0;
   std::string reproduce;  // a command line that judges this case again

@@ -81,7 +81,7 @@ class DigitSums {
   int threads_;
   // For each stretch and part, the place in entries_ where the next entry goes.
   std::vector<std::size_t> places_;
-  // Where each part begins in entries_, and the end of the last part.
+  // The begin of each part in entries_, and the end of the last part.
   std::vector<std::size_t> begins_;
   std::unique_ptr<double[]> entries_;
 };
