@@ -17,7 +17,8 @@ class AttentionDetector {
   // with the reason, if the threshold cannot judge the case.
   AttentionDetector(const AbftOptions& options, const Case& test_case, const Tensor& output);
 
-  // These do the same as the functions of ChecksumDetector.
+  // These functions do for attention what the functions of the same names in ChecksumDetector do
+  // for a product.
   CleanCounts clean(RatioCounts& ratios) const;
   void census(std::span<const int> bits, std::uint16_t* bins) const;
   Detection detect(std::span<const ElementChange> changes) const;

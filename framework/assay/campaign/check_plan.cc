@@ -32,7 +32,7 @@ void check_gate(const GateSpec& gate, const Format& output) {
   refuse("the standard {} has no row for {}", gate.standard, output.name);
 }
 
-// Returns the bits of a census in ascending order, without duplicates.
+// Parses the bits that a census flips. Returns them in ascending order, without duplicates.
 std::vector<int> read_bits(const std::vector<std::string>& words, const Format& output) {
   std::vector<int> bits;
   for (const std::string& word : words) {
@@ -48,7 +48,7 @@ std::vector<int> read_bits(const std::vector<std::string>& words, const Format& 
   return bits;
 }
 
-// Calls `check`. Puts the place in front of the message of an exception.
+// Calls `check`. If it throws, the message begins with the place in the plan's file.
 template <typename Check>
 void at_place(const std::string& where, const Check& check) {
   try {
@@ -81,8 +81,8 @@ Plan check_plan(UncheckedPlan unchecked) {
     at_place(from.place, [&] { check_cell(cell); });
     plan.cells.push_back(std::move(cell));
   }
-  // The fingerprint covers what the plan computes. It does not depend on comments or the order of
-  // keys.
+  // The fingerprint covers only what the plan computes. Comments and the order of keys in the file
+  // do not change it.
   set_fingerprint(plan, unchecked.digests);
   return plan;
 }

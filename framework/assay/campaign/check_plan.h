@@ -18,11 +18,11 @@ struct UncheckedCell {
   std::vector<std::vector<std::string>> bits;
 };
 
-// The result of wire/plan_file.h. Parsing computes nothing.
+// A plan as wire/plan_file.h parses it. Parsing computes no results, so nothing is checked yet.
 struct UncheckedPlan {
   Plan plan;  // without cells
   std::vector<UncheckedCell> cells;
-  std::vector<std::string> digests;  // of the datasets that the plan reads
+  std::vector<std::string> digests;  // the digests of the datasets that the plan reads
 };
 
 // Completes and checks a plan. For each drawn cell that is not a product (Cell::is_product()),

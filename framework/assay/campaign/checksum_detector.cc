@@ -15,8 +15,8 @@
 namespace assay::campaign {
 namespace {
 
-// Returns the bin of |R| relative to its threshold after the ulp of one element of the check
-// changed. Returns kBinUnsure if |R| is too close to the threshold.
+// Returns the bin of the residual |R| relative to its threshold T after the ulp of one element of
+// the check changed. Returns kBinUnsure if |R| is too close to T.
 int residual_bin(const simd::BoundForm& form, const simd::OutputStats& stats, double r,
                  double old_ulp, double new_ulp) {
   simd::OutputStats changed = stats;
@@ -25,16 +25,18 @@ int residual_bin(const simd::BoundForm& form, const simd::OutputStats& stats, do
   if (changed.ulp_square < simd::kFlipCancelled * stats.ulp_square) return simd::kBinUnsure;
   const double threshold = form.threshold(changed);
   const double apart = simd::kFlipBand * threshold;
-  // If the tail of the rounding errors counts, a bound of it is not enough to decide.
+  // If the threshold uses the exact tail of the rounding errors, this bound of the tail is not
+  // enough to decide.
   if (form.uses_tail() && r > form.tail_from * threshold - apart) return simd::kBinUnsure;
   if (!(std::abs(r - threshold) > apart)) return simd::kBinUnsure;
   return int{simd::ratio_bin(r == 0 ? 0 : r / threshold, r > threshold)};
 }
 
-// Adds the check of R to the bins of the flips of one check: each bin becomes the larger D/T of
-// both. `clean` is the reading of R for the unchanged C. A flip in C does not change R. It changes
-// the threshold of R if it changes the ulp of the element, which flips of the mantissa and the sign
-// do not. Returns true if any bin is kBinUnsure.
+// Adds the check of the residual R to the bins of the flips of one check: each bin becomes the
+// larger one of both ratios of a difference to its threshold. `clean` is the reading of R for the
+// unchanged C. A flip in C does not change R. It changes the threshold of R if it changes the ulp
+// of the element, which flips of the mantissa and the sign do not. Returns true if any bin is
+// kBinUnsure.
 bool join_residual_bins(const RowChecks& side, std::int64_t i, std::int64_t g,
                         const simd::BoundForm& form, const simd::OutputStats& stats,
                         const abft::Reading& clean, std::span<const int> bits, std::size_t stride,
@@ -49,14 +51,16 @@ bool join_residual_bins(const RowChecks& side, std::int64_t i, std::int64_t g,
     for (std::int64_t j = g * side.width; j < std::min(side.n, (g + 1) * side.width); ++j) {
       std::uint16_t& bin = row_bins[b * stride + at(j)];
       const int down = bin >= simd::kFlipBins ? int{simd::kFlipBins} : 0;
-      if (bin - down >= simd::kRatioBins) continue;  // the bin is not one of a ratio
+      // The bin holds no ratio, so there is nothing to compare.
+      if (bin - down >= simd::kRatioBins) continue;
       int own = as_it_is;
       if (!keeps_ulp) {
         const std::uint64_t old_bits = side.c->bits_at(i * side.n + j);
         own = residual_bin(form, stats, r, ulp_of(f, decode(f, old_bits)),
                            ulp_of(f, decode(f, old_bits ^ std::uint64_t{1} << bits[b])));
       }
-      // An R above its threshold needs confirmation by its elements.
+      // If R is above its threshold, the elements must confirm the fault, so the row is judged
+      // again.
       if (side.confirms && own > simd::kBinAtOne) own = simd::kBinUnsure;
       unsure = unsure || own == simd::kBinUnsure;
       bin = static_cast<std::uint16_t>(std::max(bin - down, own) + down);
@@ -80,8 +84,9 @@ void join(Detection& all, const Detection& one) {
 
 struct ChecksumDetector::Impl {
   AbftOptions options;
-  TensorView left, right;        // the case's a and b
-  std::vector<RowChecks> sides;  // rows, and columns if the threshold checks them too
+  TensorView left, right;  // the operands a and b of the case's product
+  // The checks of rows, and those of columns if the threshold checks them too.
+  std::vector<RowChecks> sides;
 
   // Sets R of each check from the data that the kernel returned with the result.
   void take(const Epilogue& epilogue, const Tensor& output, const AbftChecker& whole);
@@ -109,7 +114,8 @@ ChecksumDetector::ChecksumDetector(const AbftOptions& options, const Case& c, co
   impl_->left = a;
   impl_->right = b;
   const AbftChecker whole = AbftChecker::of_product(a, b, options, bias);
-  each.spec.kappa = whole.kappa();  // one budget for the checks of both directions
+  // The checks of rows and of columns share one budget of false alarms.
+  each.spec.kappa = whole.kappa();
   impl_->sides.emplace_back(AbftChecker::of_product(a, b, each, bias), output, each);
   if (options.spec.columns) {
     RowChecks side(AbftChecker::of_product(b.transposed(), a.transposed(), each), output, each);
@@ -119,7 +125,7 @@ ChecksumDetector::ChecksumDetector(const AbftOptions& options, const Case& c, co
   }
   for (RowChecks& side : impl_->sides) side.look_at_peaks();
   if (options.spec.threshold->takes_residuals) impl_->take(epilogue, output, whole);
-  (void)reading(0);  // throws if the threshold cannot judge the result
+  (void)reading(0);  // called only because it throws if the threshold cannot judge the result
 }
 
 void ChecksumDetector::Impl::take(const Epilogue& epilogue, const Tensor& output,
@@ -162,8 +168,9 @@ CleanCounts ChecksumDetector::clean(RatioCounts& ratios) const {
   return rows.counts();
 }
 
-// Judges again the bins that the fast path was not sure of, or all bins if `all` is set. Afterwards
-// the bins are final: kBinDismissed means dismissed, kBinUnsure means not checkable.
+// Judges again the bins that the fast path left unsure, or all bins if `all` is set. Afterwards the
+// bins are final: kBinDismissed stands for a dismissed check, and kBinUnsure for a row that is not
+// checkable.
 void ChecksumDetector::Impl::settle_row(const RowChecks& side, std::int64_t i,
                                         std::span<const int> bits, std::size_t stride, bool all,
                                         std::uint16_t* bins) const {
@@ -198,7 +205,8 @@ void ChecksumDetector::Impl::settle_row(const RowChecks& side, std::int64_t i,
         settled = simd::kBinNotFinite;
       } else {
         settled =
-            // The sum may have overflowed.
+            // The element is finite, but the sum may have overflowed, which makes the ratio
+            // infinite.
             int{simd::ratio_bin(detection.ratio, detection.flagged)};
       }
       bin = static_cast<std::uint16_t>(settled + down);
@@ -382,7 +390,8 @@ std::optional<ChecksumDetector::ChangedChecksum> ChecksumDetector::detect_checks
     if (side.compensated()) stats[at(g)].sum += side.residual_of(i)[g];
     double a = 0;
     impl_->left.read(i * impl_->right.shape[0] + k, 1, &a);
-    // A checksum that becomes infinite or NaN does so because of the fault, which is then detected.
+    // The checksum was finite before the fault. If the fault makes it infinite or NaN, the fault
+    // counts as detected.
     abft::Reading r = abft::reading_of(forms[at(g)], stats[at(g)],
                                        side.checker.expected(i, g, side.format()) + a * shift,
                                        arithmetic, side.format());
@@ -390,7 +399,8 @@ std::optional<ChecksumDetector::ChangedChecksum> ChecksumDetector::detect_checks
     Detection one;
     one.not_checkable = !r.checkable;
     one.flagged = r.flagged();
-    // The elements have not changed.
+    // The fault changed only the checksum. So the check is dismissed if the unchanged elements are
+    // right.
     const bool clean = side.compensated() ? r.difference <= side.explained_of(i, g)
                                           : side.confirms && !side.wrong_as_it_is(i, g);
     if (one.flagged && clean) {

@@ -22,7 +22,7 @@ struct ElementChange {
   std::uint64_t bits;
 };
 
-// An element whose accumulator has another value before its cast.
+// An element of the result whose accumulator gets another value before it is cast.
 struct AccumulatorChange {
   std::int64_t row, column;
   double value;
@@ -30,18 +30,23 @@ struct AccumulatorChange {
 
 // The result of a detector for a changed output.
 struct Detection {
-  bool flagged = false;        // above the threshold, and confirmed if confirmation is on
-  bool dismissed = false;      // above the threshold, but all elements are inside their bounds
-  bool not_checkable = false;  // none of the checks that cover the change is checkable
-  double ratio = 0;            // the largest D/T of these checks
-  double difference = 0, threshold = 0;  // of that check
+  // A check exceeds its threshold, and its elements confirm the fault if confirmation is on.
+  bool flagged = false;
+  // A check exceeds its threshold, but all of its elements are inside their bounds.
+  bool dismissed = false;
+  // True if none of the checks that cover the changed elements is checkable.
+  bool not_checkable = false;
+  // The largest difference / threshold of the checks that cover the changed elements.
+  double ratio = 0;
+  double difference = 0, threshold = 0;  // of the check with this ratio
 };
 
 class ChecksumDetector {
  public:
   // The case must be a product (is_product() in op/operator.h) of two matrices. `output` is its
-  // result and must outlive this object. A threshold that takes residuals needs R of each check, as
-  // the kernel's epilogue summed it before any fault in C. It is computed in float32 from the
+  // result C and must outlive this object. A threshold that takes residuals needs the residual R of
+  // each check: the sum of the accumulators minus the elements that they are cast to, as the
+  // kernel's epilogue computed it before any fault in C. R is computed in float32 from the
   // accumulator of `epilogue`, or taken from its residual if there is no accumulator. Throws
   // Refusal, with the reason, if the threshold cannot judge the result.
   ChecksumDetector(const AbftOptions& options, const Case& test_case, const Tensor& output,
@@ -62,9 +67,10 @@ class ChecksumDetector {
   // accumulators that it changed. R is then computed from the changed accumulators and elements.
   Detection detect(std::span<const ElementChange> changes,
                    std::span<const AccumulatorChange> before_cast = {}) const;
-  // Checks the unchanged result with a changed element k in one group of the checksum vector B e.
-  // `where` is the position of the group among all groups, from 0 to 1. B e is stored as float64,
-  // or in the output's format if the arithmetic is kOutput. Empty if the fault cannot be injected.
+  // Injects a fault into the checksum vector B e: changes its element k in one group. Checks the
+  // unchanged result with it. `where` is the position of the group among all groups, from 0 to 1. B
+  // e is stored as float64, or in the output's format if the arithmetic is kOutput. Returns nothing
+  // if the fault cannot be injected.
   struct ChangedChecksum {
     Detection detection;
     std::string what;

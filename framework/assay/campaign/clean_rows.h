@@ -10,13 +10,14 @@
 
 namespace assay::campaign {
 
-// Returns the bin of a reading's D/T (simd/flips_kernel.h). Returns kBinNotFinite if D or T is
-// infinite or NaN.
+// Returns the bin of a reading's ratio D/T, which is its difference divided by its threshold
+// (simd/flips_kernel.h). Returns kBinNotFinite if D or T is infinite or NaN.
 std::uint16_t bin_of(const abft::Reading& reading);
 
 class CleanRows {
  public:
-  // Counts the bin of the largest D/T of each row in `ratios`, which must outlive this object.
+  // Counts the bin of the largest difference / threshold of each row in `ratios`, which must
+  // outlive this object.
   explicit CleanRows(RatioCounts& ratios) : ratios_(&ratios) {}
 
   // Adds the readings of a row's checks. is_wrong() returns true if confirmation finds a flagged

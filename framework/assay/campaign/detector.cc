@@ -24,17 +24,19 @@ ElementCheck element_check(const GateSpec& gate, const Cell& cell, const Matrix&
     if (checks.size() == 1) {
       ElementCheck own = checks.front();
       const auto is_census = [](const FaultPlan& fault) { return fault.census; };
-      // The expected error also covers all elements together, but a census judges one element at a
-      // time.
+      // `by_chance` also judges the sum of all errors, but a census judges one element at a time.
+      // So a census does without it.
       if (std::ranges::any_of(cell.faults, is_census)) own.by_chance = nullptr;
       return own;
     }
     refuse("case {} names {} standards; ask for one, as in standard:{}", c.name, checks.size(),
            checks.front().standard);
   }
-  Case on_machine = c;  // accumulators with few bits have their own bounds
+  // Machines whose accumulators have few bits have their own bounds, so the tolerance is derived
+  // for the cell's machine.
+  Case on_machine = c;
   on_machine.attributes.emplace("machine", std::string(cell.machine->name));
-  Case words;  // only attributes
+  Case words;  // a case with only a name and attributes
   words.name = c.name;
   words.attributes = c.attributes;
   for (const auto& [name, value] : derived_tolerance(on_machine).attributes()) {

@@ -14,8 +14,8 @@ namespace assay::campaign {
 
 class MatrixDetector {
  public:
-  // The matrix must outlive this object. Throws Refusal, which names the cell and the
-  // detector.
+  // Makes the detector for one matrix, which must outlive this object. Throws Refusal, which names
+  // the cell and the detector.
   MatrixDetector(const GateSpec& gate, const Cell& cell, const Matrix& matrix);
 
   // Throws Refusal if the detector cannot handle the cell's faults.
@@ -23,7 +23,8 @@ class MatrixDetector {
 
   CleanCounts clean(RatioCounts& ratios) const;
   void census(std::span<const int> bits, bool exact, std::uint16_t* bins) const;
-  // `before_cast` has the elements whose accumulators the fault changed.
+  // Judges the changed result. `before_cast` has the elements whose accumulators the fault changed
+  // before the cast.
   Detection detect(std::span<const ElementChange> changes,
                    std::span<const AccumulatorChange> before_cast = {}) const;
   const ChecksumDetector* checksums() const { return checksums_ ? &*checksums_ : nullptr; }
@@ -32,7 +33,7 @@ class MatrixDetector {
   [[noreturn]] void refuse(const char* why) const;
   const GateSpec* gate_;
   const Cell* cell_;
-  ChecksumOptions options_;  // of checksums_ and attention_
+  ChecksumOptions options_;  // the options of checksums_ and attention_
   std::optional<ChecksumDetector> checksums_;
   std::optional<AttentionDetector> attention_;
   std::optional<ElementDetector> elements_;

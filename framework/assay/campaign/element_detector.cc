@@ -48,7 +48,7 @@ ElementDetector::ElementDetector(ElementCheck check, const Case& c, const Tensor
 }
 
 Verdict ElementDetector::judged(const TensorView& output, std::size_t worst, bool ratios) const {
-  // Ratios of elements within their bounds are computed with the metrics.
+  // The ratios of elements within their bounds exist only if metrics are computed.
   return check_.judge(output, golden_,
                       {.metrics = ratios, .worst = worst, .threads = 1, .patterns = false});
 }
@@ -99,7 +99,8 @@ void ElementDetector::census(std::span<const int> bits, std::uint16_t* bins) con
           bin = finite ? std::max<int>(bin_of(std::max(ratios[at(j)], 1.0)), simd::kBinAtOne + 1)
                        : static_cast<int>(simd::kBinNotFinite);
         } else if (missed) {
-          bin = simd::kBinDismissed;  // a mismatch that the budget of the standard allows
+          // The element is a mismatch, but the budget of the standard forgives it.
+          bin = simd::kBinDismissed;
         }
         out[j] =
             static_cast<std::uint16_t>(bin + ((old_bits & mask) != 0 ? int{simd::kFlipBins} : 0));

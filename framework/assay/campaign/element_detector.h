@@ -20,10 +20,11 @@ class ElementDetector {
   // True if the bound limits statistics of the whole output.
   bool limits_statistics() const { return !bound().limits.empty(); }
 
-  // Judges the unchanged result. If the whole result fails, rows with a mismatch count as alarms,
-  // or all rows if the bound limits statistics. If the verdict is untrusted, all rows count as not
-  // checkable. D/T is error / bound of mismatches. The histogram counts 0 for rows within their
-  // bounds. The largest D/T is that of all elements.
+  // Judges the unchanged result. If the whole result fails, each row with a mismatch is a false
+  // alarm. If the bound limits statistics, every row is then one. If the verdict is untrusted, all
+  // rows count as not checkable. The ratio of a mismatch is error / bound, and the histogram has
+  // the largest ratio of each row, or 0 for rows within their bounds. CleanCounts::worst is the
+  // largest ratio of all elements.
   CleanCounts clean(RatioCounts& ratios) const;
   // The same as ChecksumDetector::census(). The standard must not limit statistics.
   void census(std::span<const int> bits, std::uint16_t* bins) const;
@@ -36,9 +37,9 @@ class ElementDetector {
   std::int64_t m_, n_;
   const Bound& bound() const { return *check_.bound; }
   Verdict judged(const TensorView& output, std::size_t worst, bool ratios = false) const;
-  // For the unchanged result.
+  // The members below describe the unchanged result.
   std::vector<std::uint8_t> missed_;  // for each element, 1 if it is a mismatch
-  // the largest ratio of each row's mismatches, 0 without mismatches
+  // The largest error / bound of the mismatches of each row, or 0 for a row without mismatches.
   std::vector<double> row_ratios_;
   double worst_ratio_ = 0;
   bool fails_ = false, untrusted_ = false;

@@ -34,7 +34,7 @@ BinCounts count_bins(const std::uint16_t* bins, std::size_t n) {
   return counts;
 }
 
-// Adds the counts of one bit and direction of a census for one detector.
+// Adds the counts of one detector for one bit and one direction of a census.
 void add_census(const BinCounts& bins, int down, std::int64_t elements, FaultCounts& faults,
                 DetectionCounts& detections, RatioCounts& ratios) {
   const std::int64_t* counts = bins.data() + down;

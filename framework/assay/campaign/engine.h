@@ -16,11 +16,12 @@
 namespace assay::campaign {
 
 struct CampaignOptions {
-  int threads = 0;     // 0 means default_threads()
-  bool exact = false;  // sum every check again, without the verdicts in constant time
+  int threads = 0;  // 0 means default_threads()
+  // Sum every check again, instead of computing the verdict on a flip in constant time.
+  bool exact = false;
   CaseLoader load = {};
-  // Called after each matrix, from any thread, with the number of verdicts on it: its clean checks,
-  // and its injected faults times the detectors.
+  // Called after each matrix, from any thread. `verdicts` is the number of verdicts on the matrix:
+  // its clean checks, and its injected faults times the number of detectors.
   std::function<void(std::int64_t verdicts)> progress = {};
 };
 
@@ -32,7 +33,7 @@ class Campaign {
   Campaign(Plan plan, CampaignOptions options);
 
   const Plan& plan() const { return plan_; }
-  // All blocks, cell by cell. A cell has about kBlocksPerCell blocks.
+  // Returns all blocks, those of the first cell first. A cell has about kBlocksPerCell blocks.
   const std::vector<BlockAddress>& blocks() const { return blocks_; }
   std::int64_t matrices() const;  // of all cells
 
@@ -62,8 +63,8 @@ class Campaign {
   std::vector<BlockAddress> blocks_;
 };
 
-// Returns the blocks of [0, count) that a shard computes: every shards-th, from `shard` on. Shards
-// are counted from 1.
+// Returns the blocks of [0, count) that shard number `shard` of `shards` computes: every shards-th
+// block, beginning with block shard - 1. Shards are counted from 1.
 std::vector<std::int64_t> blocks_of_shard(std::int64_t count, int shard, int shards);
 
 }  // namespace assay::campaign

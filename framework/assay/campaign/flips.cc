@@ -15,7 +15,8 @@ double rounded(const simd::RoundSpec& spec, double x) {
   return std::abs(r) > spec.max_finite ? std::copysign(HUGE_VAL, x) : r;
 }
 
-// Returns about log(sinh(s h) / (s h)) / s. See the comment of simd::flip_bins().
+// Returns about log(sinh(s h) / (s h)) / s: the part of the tail that a rounding error within +-h
+// adds. The comment of simd::flip_bins() derives it.
 double tail_part(double s, double h) {
   const double x = s * h;
   return x > simd::kFlipTailLarge ? h - std::log(2 * x) / s : x * h / 6;
@@ -42,9 +43,10 @@ std::uint16_t flip_bin(const simd::FlipCheck& c, const Format& format, std::uint
   } else {
     difference = std::abs(sum - c.expected);
   }
-  // Statistics of the elements after the change.
+  // The sums over the check's elements after the flip.
   simd::OutputStats changed = c.stats;
-  double less = 0, more = 0;  // how far the exact threshold may be from this one
+  // The exact threshold may be smaller or larger than the computed one by this much.
+  double less = 0, more = 0;
   changed.largest =
       std::max(std::abs(before) == c.stats.largest ? c.second : c.stats.largest, std::abs(after));
   const double old_ulp = ulp_of(format, before), new_ulp = ulp_of(format, after);

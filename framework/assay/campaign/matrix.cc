@@ -43,7 +43,7 @@ Case generated(const Plan& plan, const Cell& cell, std::int64_t index) {
   for (const auto& [name, value] : cell.attributes) {
     if (name != "output_dtype") drawn_from += formatted(" {}={}", name, attribute_text(value));
   }
-  // the seed of a case is below 2^63
+  // the seed of a case must be below 2^63, so one bit is dropped
   recipe.seed = stream_of(formatted("{} {}", drawn_from, index)) >> 1;
   return generate_case(cell.op, recipe);
 }

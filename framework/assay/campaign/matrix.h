@@ -17,10 +17,10 @@ using CaseLoader = std::function<Case(const std::string& file, const std::string
 struct Matrix {
   Case test_case;
   Tensor output;
-  Epilogue epilogue = {};  // if a detector of the cell takes residuals
+  Epilogue epilogue = {};  // empty unless a detector of the cell takes residuals
 };
 
-// True if a detector of the cell takes residuals.
+// True if a detector of the cell uses residuals, which only the accumulator before the cast gives.
 bool takes_residuals(const Cell& cell);
 // Returns the result of a case on the cell's machine before its cast, if a detector takes
 // residuals. If not, returns an empty epilogue. Throws Refusal if the machine has no
@@ -31,9 +31,9 @@ Epilogue emulated_epilogue(const Cell& cell, const Case& test_case);
 std::int64_t columns_of(const Tensor& output);
 
 // Makes matrix `index` of the cell. The inputs depend only on the index, the plan's seed, and the
-// cell's dtype, shape, distributions and attributes (for products not on the attributes). Cells
-// that differ in machine, output dtype, detectors or faults have the same inputs. Throws
-// Refusal, which names the cell, if operator, machine and inputs do not fit.
+// cell's dtype, shape, distributions and attributes. The inputs of a product do not depend on the
+// attributes. So cells that differ in machine, output dtype, detectors or faults have the same
+// inputs. Throws Refusal, which names the cell, if operator, machine and inputs do not fit.
 Matrix make_matrix(const Plan& plan, const Cell& cell, std::int64_t index,
                    const CaseLoader& load = {});
 

@@ -9,7 +9,7 @@
 namespace assay::campaign {
 namespace {
 
-// Two 64-bit FNV-1a hashes with different start values.
+// Returns two 64-bit FNV-1a hashes of the text with different start values, in hexadecimal.
 std::string digest(std::string_view text) {
   return formatted("{:016x}{:016x}", fnv1a(text), fnv1a(text, 0x84222325cbf29ce4));
 }
@@ -69,7 +69,7 @@ std::int64_t Cell::clean_matrices() const {
 }
 
 std::int64_t Cell::matrices() const {
-  if (!dataset.empty()) return 1;  // a dataset has only one matrix
+  if (!dataset.empty()) return 1;  // the inputs are those of one case, which never change
   std::int64_t most = clean_matrices();
   for (const FaultPlan& f : faults) {
     most = std::max(most, f.census ? f.trials : (f.trials + f.per_matrix - 1) / f.per_matrix);

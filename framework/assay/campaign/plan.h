@@ -18,8 +18,8 @@
 namespace assay::campaign {
 
 // A detector: a checksum threshold, or a standard's elementwise bound relative to the golden
-// result. Without either it is the tolerance of the case, its rtol and atol. For drawn inputs that
-// tolerance is derived.
+// result. If neither is given, the detector is the rtol and atol of the case. For drawn inputs,
+// this tolerance is derived.
 struct GateSpec {
   std::string text;  // "v_abft,arithmetic=output", "standard:atb", "tolerance"
   std::optional<ThresholdSpec> threshold;
@@ -28,21 +28,23 @@ struct GateSpec {
 
 // Faults of one kind.
 struct FaultPlan {
-  // If true, flips every bit (or `bits`) of every element of the output, in both directions (or
-  // one).
+  // If true, the fault is a census: it flips every bit, or those in `bits`, of every element of the
+  // output. It flips them in both directions, or only in `direction` if that is set.
   bool census = false;
-  std::vector<int> bits;  // of a census, empty for all bits of the format
+  std::vector<int> bits;  // the bits that a census flips, or empty for all bits of the format
   std::optional<fault::Direction> direction;
   FaultSpec fault;              // for drawn trials
-  std::int64_t trials = 0;      // drawn trials, or matrices of a census
+  std::int64_t trials = 0;      // number of drawn trials, or of the matrices of a census
   std::int64_t per_matrix = 0;  // drawn trials per matrix
-  std::string class_name;       // faults of a class are also counted together, empty if no class
+  // Faults of the same class are also counted together. Empty if the fault has no class.
+  std::string class_name;
   std::string text() const;
-  // The drawn fault without default values: a seed of 0, a count of 1, either direction.
+  // Returns the text of the drawn fault without parts that have their default values: a seed of 0,
+  // a count of 1, either direction.
   std::string short_text() const;
 };
 
-// A precision that ends a cell early: all detection rates are known to +-half_width.
+// A cell ends early if all of its detection rates are known to +-half_width.
 struct Precision {
   double half_width = 0, confidence = 0.95;
   std::int64_t looks = 5;
@@ -68,7 +70,8 @@ struct Cell {
   std::string dataset, case_name;
   // The producer of the recorded results to use. If empty, the results are emulated.
   std::string recorded;
-  // The recorded results are from `machine`, as the plan states. If false, the case's file decides.
+  // If true, the plan states that the recorded results are from `machine`. If false, the case's
+  // file decides which machine computed them.
   bool recorded_on_machine = false;
   std::map<std::string, Attribute> attributes;  // of the operator
   std::vector<GateSpec> gates;
@@ -86,33 +89,36 @@ struct Cell {
   // "normal", or for example "x: normal, weight: uniform" if inputs have their own distributions.
   std::string inputs_text() const;
   std::int64_t clean_matrices() const;
-  // The number of matrices that the clean rows and the faults need.
+  // Returns the number of matrices that the clean rows and the faults need.
   std::int64_t matrices() const;
 };
 
-// The reason why published rates differ from ours. It applies to cells that have all properties
-// named here.
+// The known reason why published rates differ from ours. It applies to cells that have all of these
+// properties.
 struct PublishedRemark {
   std::string algorithm, dtype, distribution, direction;  // empty means any
   std::vector<std::int64_t> shape, bits;                  // empty means any
   std::string remark;
 };
 
-// The published names for the threshold of a detector, if there are several for one algorithm.
+// The published names for the threshold of a detector. Publications may have several thresholds for
+// one algorithm.
 struct PublishedVariant {
-  std::string gate;                // equal to GateSpec::text
-  std::vector<std::string> names;  // "" stands for a table without a name
+  std::string gate;                // the GateSpec::text of the detector
+  std::vector<std::string> names;  // "" stands for a published table whose threshold has no name
 };
 
 struct Plan {
   std::string name, about;
   std::uint64_t seed = 0;
-  std::string published;  // the file of published rates, or empty
+  std::string published;  // path of the file of published rates, or empty
   std::vector<PublishedRemark> remarks;
   std::vector<PublishedVariant> variants;
   std::vector<Cell> cells;
-  std::string canonical;    // the plan in words that do not depend on the layout of its file
-  std::string fingerprint;  // of the canonical words
+  // The plan in words that do not depend on the layout of its file. The fingerprint is computed
+  // from them.
+  std::string canonical;
+  std::string fingerprint;  // digest of the canonical words
 };
 
 // Returns the names of the operators whose results are products, such as "matmul".
@@ -122,8 +128,8 @@ std::string products_text();
 // which names the detector or fault and an alternative.
 void check_cell(const Cell& cell);
 
-// Sets the canonical words and the fingerprint. `digests` are those of the datasets that the plan
-// reads.
+// Sets the plan's canonical words and their fingerprint. `digests` are those of the datasets that
+// the plan reads, so that changed data also change the fingerprint.
 void set_fingerprint(Plan& plan, const std::vector<std::string>& digests);
 
 }  // namespace assay::campaign

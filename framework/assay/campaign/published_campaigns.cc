@@ -27,8 +27,8 @@ std::string_view algorithm_of(std::string_view gate) {
   return "";
 }
 
-// Returns the quantile that corresponds to three deviations of a normal distribution, if the
-// deviation is estimated from m matrices.
+// Returns the t quantile that has the probability of three deviations of a normal distribution, for
+// a deviation that is estimated from m matrices.
 double three_sigma(std::int64_t matrices) {
   const boost::math::students_t_distribution<double> t(static_cast<double>(matrices) - 1);
   return portable::shortened(
@@ -40,11 +40,12 @@ bool agrees(const PublishedRate& p, const MeasuredRate& ours) {
   if (ours.rate.trials == 0) return false;
   const double rate = share_of(ours.rate);
   double deviation = *ours.deviation / 3 * three_sigma(ours.clusters);
-  if (deviation == 0) {  // none or all were detected, so use the trials
+  if (deviation == 0) {  // no or all faults were detected, so the deviation follows from the trials
     const Interval by_trials = wilson(ours.rate, kConfidence);
     deviation = (by_trials.high - by_trials.low) / (2 * 1.96);
   }
-  // The larger spread of both counts, because a published rate of 0 or 1 has none of its own.
+  // A published rate of 0 or 1 has no variance of its own. So the larger variance of both rates is
+  // used for it.
   const double spread = std::max(*p.rate * (1 - *p.rate), rate * (1 - rate));
   const double their_variance = spread / static_cast<double>(std::max<std::int64_t>(p.trials, 1));
   return std::abs(rate - *p.rate) <= 3 * std::sqrt(deviation * deviation + their_variance) + 0.0005;

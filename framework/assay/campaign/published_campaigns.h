@@ -13,12 +13,13 @@ namespace assay::campaign {
 // meaningless). A remark states why the cell is considered a defect of the publication.
 struct PublishedRate {
   std::string algorithm, dtype, distribution, direction;  // an empty dtype means any
-  std::string variant;         // which threshold of the algorithm, empty if there is only one
-  int bit = -1;                // -1 means false alarms
+  // The name of the threshold if the algorithm has several, or empty.
+  std::string variant;
+  int bit = -1;                // the flipped bit, or -1 for the rate of false alarms
   std::optional<double> rate;  // from 0 to 1
-  std::string word;            // instead of a rate
+  std::string word;            // "not_injectable" or "void" if the cell has no rate
   std::int64_t trials = 0;
-  std::vector<std::int64_t> shape;  // M, K, N, or empty for any
+  std::vector<std::int64_t> shape;  // M, K and N of the product, or empty for any
   std::string remark;
 };
 // A published cell and our rate.
@@ -26,15 +27,15 @@ struct Comparison {
   const PublishedRate* published = nullptr;
   std::string cell, gate;
   MeasuredRate ours;
-  bool is_void = false;  // our detector raises alarms on clean matrices
+  bool is_void = false;  // our detector raises alarms on at least half of the clean matrices
   bool rare = false;     // fewer than one element in a thousand can take the flip
-  bool judged = true;    // there are enough matrices to know the variation of our rate
+  bool judged = true;    // false if there are too few matrices to know the variation of our rate
   // True if the rates differ by at most three standard deviations of both samples, plus 0.05
   // percent for the publication's rounding. Our deviation is that between matrices, with the t
   // quantile for their number. Also true if the flip is published as not injectable, and is not
   // injectable or rare here.
   bool agrees = false;
-  // if the rates do not agree: the known reason, for example from the plan's remarks
+  // The known reason if the rates do not agree, for example from the plan's remarks.
   std::string why;
 };
 // Compares every cell of the plan that has published names with the published rates of its shape.

@@ -54,8 +54,8 @@ double largest_with(const Tail& tail, double limit) {
 // is a thousandth of the error due to rounding to the number of bits returned here.
 int portable_bits(double trials) { return std::clamp(54 - std::ilogb(trials), 20, 48); }
 
-// Clopper and Pearson's bounds, with probability `tail` beyond each. For clusters x is m rate,
-// which is usually not a whole number.
+// The bounds of Clopper and Pearson, each with probability `tail` beyond it. For the bounds of m
+// clusters, the number of events x is m times the rate, which is usually not a whole number.
 double lower_end(double x, double n, double tail) {
   if (x == 0) return 0;
   if (x == n) return portable::exp(portable::log(tail) / n);
@@ -73,10 +73,11 @@ double upper_end(double x, double n, double tail) {
       portable_bits(n));
 }
 
-// The uncertainty of a rate due to its clusters, from the jackknife difference of each cluster.
+// The uncertainty of a rate that comes from differences between clusters. It is computed from the
+// jackknife difference of each cluster.
 struct Spread {
-  double deviation = 0;  // standard error of the rate
-  double freedom = 1;    // degrees of freedom of the deviation
+  double deviation = 0;  // the standard error of the rate
+  double freedom = 1;    // the degrees of freedom of this standard error
 };
 Spread spread_of(const std::vector<Rate>& clusters, Rate sum) {
   const auto m = static_cast<double>(clusters.size()), all = static_cast<double>(sum.trials);
@@ -110,8 +111,9 @@ Interval wilson(Rate rate, double confidence) {
   const auto n = static_cast<double>(rate.trials), x = static_cast<double>(rate.events);
   const auto rest = static_cast<double>(rate.trials - rate.events);
   const double t = two_sided_quantile(confidence), t2 = t * t;
-  // The roots of (n + t^2) p^2 - (2 x + t^2) p + x^2 / n. The lower root is computed from the
-  // product of both, because the difference cancels if x is small.
+  // The roots p of (n + t^2) p^2 - (2 x + t^2) p + x^2 / n are the ends of Wilson's interval for x
+  // events in n trials. The lower root is computed from the product of both, because the difference
+  // cancels if x is small.
   const double high = (x + t2 / 2 + t * std::sqrt(x / n * rest + t2 / 4)) / (n + t2);
   const double low = x / n * x / (n + t2) / high;
   return {std::min(low, x / n), rest == 0 ? 1.0 : std::max(high, x / n)};
@@ -164,7 +166,8 @@ ClusteredRate clustered_rate(const std::vector<Rate>& clusters, double confidenc
     const double odds = portable::log(rate / (1 - rate));
     interval = {1 / (1 + portable::exp(reach - odds)), 1 / (1 + portable::exp(-reach - odds))};
   }
-  // Ends beyond those of whole clusters are replaced. The cheap test is that their tail is smaller.
+  // The interval may not reach beyond that of clusters that fail as a whole. Such ends are
+  // replaced. Comparing the probabilities of the tails is a cheap test for it.
   const double x = m * rate;
   if (boost::math::ibeta(x, m - x + 1, interval.low) < tail) interval.low = lower_end(x, m, tail);
   if (boost::math::ibetac(x + 1, m - x, interval.high) < tail) {
@@ -174,7 +177,8 @@ ClusteredRate clustered_rate(const std::vector<Rate>& clusters, double confidenc
   return out;
 }
 
-// Returns m rate for m clusters.
+// Returns the number of m clusters that would have failed as a whole to give this rate: m times the
+// rate.
 static double clusters_failed(const ClusteredRate& rate, double confidence) {
   require(rate.rate, confidence);
   if (rate.clusters < 1) {

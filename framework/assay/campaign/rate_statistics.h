@@ -35,8 +35,8 @@ double upper_bound(Rate rate, double confidence);
 // A rate whose trials come in clusters (the matrices of a campaign). Trials of one cluster may fail
 // together, so clusters are counted. Clusters without trials are left out.
 struct ClusteredRate {
-  Rate rate;                  // sums over all clusters
-  std::int64_t clusters = 0;  // clusters that have trials
+  Rate rate;                  // sum of the events and sum of the trials of all clusters
+  std::int64_t clusters = 0;  // number of clusters that have trials
   // Standard error of the rate: delete-one jackknife of the ratio of sums (Cochran, Sampling
   // Techniques, 1977, section 6.17). Empty below kLeastClusters.
   std::optional<double> deviation;
@@ -56,12 +56,12 @@ struct ClusteredRate {
   std::optional<Interval> interval;
 };
 inline constexpr std::int64_t kLeastClusters = 4;
-// Without any trials the result is empty, and nothing is thrown.
+// Returns the rate of all clusters. Without any trials the result is empty, and nothing is thrown.
 ClusteredRate clustered_rate(const std::vector<Rate>& clusters, double confidence);
 
-// lower_bound() and upper_bound() for m clusters of which m rate failed as a whole. If there are no
-// events (for the lower bound: only events), they hold however the trials of a cluster depend on
-// each other.
+// Return lower_bound() and upper_bound() for m clusters of which m times the rate failed as a
+// whole. The upper bound without events, and the lower bound of only events, hold however the
+// trials of a cluster depend on each other.
 double lower_bound_by_clusters(const ClusteredRate& rate, double confidence);
 double upper_bound_by_clusters(const ClusteredRate& rate, double confidence);
 

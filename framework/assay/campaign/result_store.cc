@@ -66,7 +66,7 @@ CampaignStore::CampaignStore(std::string dir, const Plan& plan, const std::strin
   }
   try {
     const std::string note = (root / "campaign.txt").string();
-    // Temporary files of a process that was killed.
+    // Removes temporary files that a killed process left.
     const auto is_temporary = [](const fs::directory_entry& entry) {
       return entry.path().filename().string().find(".tmp.") != std::string::npos;
     };
@@ -86,7 +86,9 @@ CampaignStore::CampaignStore(std::string dir, const Plan& plan, const std::strin
     write_file(note, formatted("fingerprint {}\nfolder {}\n\n{}", fingerprint_, plan_folder,
                                plan.canonical));
   } catch (...) {
-    ::close(lock_);  // the destructor is not called
+    // The destructor does not run after an exception of the constructor, so the lock is released
+    // here.
+    ::close(lock_);
     throw;
   }
 }

@@ -23,10 +23,11 @@ class CampaignStore {
 
   const std::string& dir() const { return dir_; }
   bool has(const BlockAddress& block) const;
-  // Thread-safe for different blocks.
+  // Writes the results of a block to its file. Several threads may save different blocks at the
+  // same time.
   void save(const BlockAddress& block, const BlockTally& tally) const;
-  // Throws std::runtime_error, which names the file, if it is damaged or belongs to another block
-  // or plan.
+  // Reads the results of a block. Throws std::runtime_error, which names the file, if the file is
+  // damaged or belongs to another block or plan.
   BlockTally load(const BlockAddress& block) const;
 
  private:
@@ -35,7 +36,7 @@ class CampaignStore {
   int lock_ = -1;
 };
 
-// The plan that a folder was made for.
+// The plan for which a folder of results was made.
 struct StoredPlan {
   std::string text, folder, fingerprint;
 };
@@ -46,7 +47,7 @@ StoredPlan stored_plan(const std::string& dir);
 // plan.
 std::vector<std::string> merged_blocks(const std::vector<std::string>& dirs,
                                        const Campaign& campaign);
-// Reads one of these blocks.
+// Reads a block from one of the paths that merged_blocks() returned.
 BlockTally load_block(const std::string& path, const BlockAddress& block, const Plan& plan);
 
 }  // namespace assay::campaign

@@ -8,7 +8,7 @@
 namespace assay::campaign {
 namespace {
 
-// Returns what one detector detected in several series together, matrix by matrix.
+// Adds up what one detector detected in several series, for each matrix.
 SeenFaults seen_of(const BlockTally& tally, const std::vector<std::size_t>& series,
                    std::size_t gate, std::size_t gates, double confidence) {
   SeenFaults seen;
@@ -169,7 +169,8 @@ std::vector<RocPoint> roc(const RatioCounts& clean, const RatioCounts& faults) {
                      static_cast<double>(above(faults, bin)) / static_cast<double>(injected)};
     if (!points.empty() && points.back().false_alarms == p.false_alarms &&
         points.back().detections == p.detections) {
-      points.back() = p;  // keep the largest multiple with the same rates
+      // The same rates occur for several multiples, of which only the largest is kept.
+      points.back() = p;
       continue;
     }
     points.push_back(p);
@@ -180,7 +181,8 @@ std::vector<RocPoint> roc(const RatioCounts& clean, const RatioCounts& faults) {
 RatioCounts ratios_of_faults(const GateResult& gate) {
   RatioCounts all{};
   for (const SeriesResult& s : gate.series) {
-    // A census does not count undetected faults in the bins. Drawn faults count in the bin below 1.
+    // For a census, faults that were not detected are in no bin, so they are not part of the sum.
+    // Drawn faults that were not detected are in the bin below 1.
     std::int64_t let_through = s.detected.rate.trials;
     for (std::size_t b = 0; b < all.size(); ++b) {
       all[b] += s.ratios[b];
@@ -197,7 +199,8 @@ bool is_elementwise(std::string_view gate) {
 
 std::vector<RocPoint> roc(const GateResult& gate) {
   if (gate.alarms.rate.trials == 0) return {};
-  // Rows of a result that was not judged are counted with the rows within their bounds.
+  // The histogram counts rows that could not be judged like rows within their bounds. They are
+  // taken out here.
   RatioCounts clean = gate.ratios;
   std::int64_t rows = 0;
   for (const std::int64_t n : clean) rows += n;

@@ -13,16 +13,19 @@ namespace assay::campaign {
 
 inline constexpr double kConfidence = 0.95;
 
-// A rate and its uncertainty. Its clusters are matrices, because trials in one are not independent.
+// A rate and its uncertainty. The matrices are its clusters, because trials in one matrix are not
+// independent.
 using MeasuredRate = ClusteredRate;
-// With fewer matrices no precision counts as reached, and no coverage is guaranteed.
+// Below this number of matrices no precision counts as reached, because the coverage of the
+// intervals is not guaranteed.
 inline constexpr std::int64_t kPreciseMatrices = 8;
 
 bool nothing_seen(const MeasuredRate& rate);
 bool all_seen(const MeasuredRate& rate);
-// True if nothing or everything was seen, so that the rate has a bound instead of an interval.
+// True if no event, or only events, were seen, so that the rate has a bound instead of an interval.
 bool is_bounded(const MeasuredRate& rate);
-// One-sided bounds of a rate: by trials, as if they were independent, and by matrices.
+// One-sided bounds of a rate. `by_trials` treats the trials as independent. `by_matrices` treats
+// each matrix as one that fails as a whole.
 struct RateBounds {
   double by_trials, by_matrices;
 };
@@ -34,11 +37,11 @@ RateBounds bounds_of(const MeasuredRate& rate);
 struct SeenFaults {
   FaultCounts faults;
   DetectionCounts detections;
-  MeasuredRate detected;  // of the injected faults that could be checked
+  MeasuredRate detected;  // the rate among the injected faults that could be checked
 };
 struct SeriesResult : SeenFaults {
   Series series;
-  RatioCounts ratios{};  // D/T of the checks that cover a fault
+  RatioCounts ratios{};  // difference / threshold of the checks that cover a fault
 };
 // All faults of a cell that the plan puts into one class.
 struct ClassResult : SeenFaults {
@@ -49,9 +52,10 @@ struct GateResult {
   std::string gate;
   CleanCounts clean;
   std::int64_t alarmed_matrices = 0, clean_matrices = 0;
-  MeasuredRate alarms;   // rows with a false alarm
-  double rms_z = 0;      // NaN if the detector has no sigma
-  RatioCounts ratios{};  // the largest D/T of each clean row
+  MeasuredRate alarms;  // the rate of clean rows with a false alarm
+  // Root mean square of the differences over sigma, NaN if the detector has no sigma.
+  double rms_z = 0;
+  RatioCounts ratios{};  // the largest difference / threshold of each clean row
   std::vector<SeriesResult> series;
   std::vector<ClassResult> classes;
 
@@ -64,7 +68,7 @@ struct CellResult {
   std::size_t cell = 0;
   std::int64_t matrices = 0;
   std::int64_t planned = 0;
-  bool precise = false;  // the requested precision is reached
+  bool precise = false;  // true if the requested precision is reached
   std::vector<GateResult> gates;
 };
 
@@ -77,12 +81,12 @@ struct RocPoint {
 // without faults.
 std::vector<RocPoint> roc(const RatioCounts& clean, const RatioCounts& faults);
 
-// Returns the D/T of all faults of a detector. Undetected faults above a threshold count in the bin
-// of the threshold, as not above it.
+// Returns the histogram of difference / threshold of all faults of a detector. Undetected faults of
+// a census, and dismissed ones, count in the bin of the threshold, as not above it.
 RatioCounts ratios_of_faults(const GateResult& gate);
-// Returns the curve of one detector for all of its faults. An elementwise detector has no D/T for
-// elements within their bounds, so its multiples begin at 1. Empty if no clean row, or no fault,
-// could be checked.
+// Returns the ROC curve of one detector for all of its faults. An elementwise detector has no error
+// / bound for elements within their bounds, so its multiples begin at 1. Empty if no clean row, or
+// no fault, could be checked.
 std::vector<RocPoint> roc(const GateResult& gate);
 // True if a detector judges elements (by a tolerance or a standard) instead of checksums.
 bool is_elementwise(std::string_view gate);

@@ -17,25 +17,32 @@
 
 namespace assay::campaign {
 
-// The matrix is C, or its transpose for column checks.
+// The checks of the rows of C. For checks of columns, the matrix is the transpose of C.
 struct RowChecks {
   AbftChecker checker;
-  Tensor kept;  // the transpose, if it is used
+  Tensor kept;  // the transpose of C for column checks, and empty for row checks
   const Tensor* c;
   std::int64_t m, n, width, groups;
   bool confirms;
-  // For confirmation: the largest error that accumulation may give an element of each row.
+  // The largest error that accumulation may give an element of each row. Filled only if flagged
+  // checks are confirmed by their elements.
   std::vector<double> element_error;
-  // Cached for groups of the unchanged result: true if an element is outside its bound.
+  // Cache of wrong_as_it_is(). For a group of columns in a row of the unchanged result, it holds
+  // true if an element of the group is outside its bound.
   mutable std::map<std::int64_t, bool> wrong_groups;
-  // Cached for elements: true if the rounding errors of their sum add up.
+  // Cache of errors_add_up(). For an element, it holds true if the rounding errors of its sum add
+  // up.
   mutable std::map<std::int64_t, bool> adding_up;
-  mutable std::vector<abft::ElementBound> bounds;  // of all elements, filled group by group
-  mutable std::vector<bool> known;                 // groups whose bounds are computed
-  std::vector<double> peaks;                       // of all rows, if the threshold reads them
-  // If the threshold takes residuals: C before its cast, if it is known, and R of each check.
+  // The bounds of all elements, filled group by group.
+  mutable std::vector<abft::ElementBound> bounds;
+  mutable std::vector<bool> known;  // true for the groups whose bounds are computed
+  std::vector<double> peaks;        // the peak of each row, if the threshold reads the peaks
+  // Filled if the threshold takes residuals: C before its cast, if it is known, and the residual R
+  // of each check.
   std::vector<double> before, residuals;
-  std::vector<double> explained;  // for each check of a sum, if confirmation is on
+  // For each check of a sum: the largest difference that confirmation accepts. Filled if
+  // confirmation is on.
+  std::vector<double> explained;
 
   RowChecks(AbftChecker made, const Tensor& output, const AbftOptions& options)
       : checker(std::move(made)),
@@ -60,7 +67,7 @@ struct RowChecks {
     }
     return least;
   }
-  // Returns R of a check as an epilogue sums it: in float32, column by column.
+  // Returns the residual R of a check as an epilogue sums it: in float32, column by column.
   double summed(std::int64_t g, const std::byte* elements, const double* row_before) const {
     float sum = 0;
     for (std::int64_t j = g * width; j < std::min(n, (g + 1) * width); ++j) {
@@ -78,7 +85,7 @@ struct RowChecks {
       }
     }
   }
-  // Returns the largest difference of a check's sum that confirmation accepts.
+  // Returns the largest difference of the check of row i and group g that confirmation accepts.
   double explained_of(std::int64_t i, std::int64_t g) const {
     return explained.empty() ? 0 : explained[at(i * groups + g)];
   }
@@ -94,9 +101,9 @@ struct RowChecks {
   std::vector<abft::Reading> read(std::int64_t i) const {
     return read_as(i, row(i), least_beside(peaks, i), residual_of(i));
   }
-  // Returns the readings of row i with other elements: one for each group. If the threshold takes
-  // residuals, one of R for each group follows. Checks with infinite or NaN elements are faults, or
-  // not checkable if these elements are right.
+  // Returns the readings of row i with other elements in place of its own: one reading for each
+  // group. If the threshold takes residuals, one reading of R for each group follows. Checks with
+  // infinite or NaN elements are faults, or not checkable if these elements are right.
   std::vector<abft::Reading> read_as(std::int64_t i, const std::byte* elements, double least_peak,
                                      const double* residual) const {
     std::vector<abft::Reading> readings(at(checks()));
@@ -116,7 +123,7 @@ struct RowChecks {
       bool any = false;
       for (std::int64_t j = 0; j < last - first; ++j) any = any || is_special(j);
       abft::Specials specials;
-      if (any) {  // without such elements no bound is needed
+      if (any) {  // the bounds are needed only if the group has infinite or NaN elements
         specials = abft::specials_among(
             last - first, confirms, is_special,
             [&](std::int64_t j) { return std::isfinite(bound_of(i, first + j).reference); },
@@ -127,11 +134,13 @@ struct RowChecks {
     return readings;
   }
   std::int64_t checks() const { return compensated() ? 2 * groups : groups; }  // per row
-  // True if a check is one of a sum to which R was added.
+  // True if the check is that of a sum to which the residual R was added, and not that of R itself.
   bool is_of_sum(std::int64_t check) const { return compensated() && check < groups; }
 
-  using Changed = std::vector<std::pair<std::int64_t, std::uint64_t>>;  // columns and their bits
-  using Accumulated = std::vector<std::pair<std::int64_t, double>>;     // columns and their sums
+  // Changed columns and their new bits.
+  using Changed = std::vector<std::pair<std::int64_t, std::uint64_t>>;
+  // Changed columns and their new sums.
+  using Accumulated = std::vector<std::pair<std::int64_t, double>>;
   std::vector<std::byte> row_with(std::int64_t i, const Changed& changed) const {
     std::vector<std::byte> bytes(row(i), row(i) + n * format().storage_bytes);
     for (const auto& [j, bits] : changed) {
@@ -158,9 +167,10 @@ struct RowChecks {
     const double value = decode(format(), bits);
     return abft::is_outside(format(), b, value, [&] { return errors_add_up(i, j, b, value); });
   }
-  // True if the rounding errors of an element's sum add up, so that its worst bound applies. They
-  // do not if the unchanged result is close to its reference. If it is not close, the operands
-  // decide. They are used once per element, with a value between its two bounds.
+  // True if the rounding errors of an element's sum add up, so that the largest of its two bounds
+  // applies. If the unchanged result is close to its reference, the errors do not add up. If it is
+  // not close, the operands decide. They are read at most once per element, and only if a value
+  // lies between its two bounds.
   bool errors_add_up(std::int64_t i, std::int64_t j, const abft::ElementBound& b,
                      double value) const {
     const double as_it_is = decode(format(), c->bits_at(i * n + j));
@@ -179,7 +189,8 @@ struct RowChecks {
     return place->second;
   }
 
-  // Returns R of the checks of a row with other accumulators, whose casts are `elements`.
+  // Returns the residual R of each check of a row after its accumulators changed. `elements` is the
+  // row that these accumulators are cast to.
   std::vector<double> residuals_with(std::int64_t i, const std::byte* elements,
                                      const Accumulated& accumulated) const {
     std::vector<double> r(residual_of(i), residual_of(i) + groups);
@@ -197,7 +208,8 @@ struct RowChecks {
     return r;
   }
 
-  // Returns the largest reading of a row with other elements. least_peak is that of the other rows.
+  // Returns the largest reading of row i with other elements in place of its own. least_peak is the
+  // smallest peak of the other rows.
   Detection detect(std::int64_t i, const Changed& changed, double least_peak,
                    const Accumulated& accumulated = {}) const {
     const std::vector<std::byte> bytes = row_with(i, changed);

@@ -12,21 +12,22 @@
 
 namespace assay::campaign {
 
-// The faults of a series, without the plan. Series::fault is an index into these.
+// A fault of a campaign, without the plan. Series::fault is an index into these faults.
 struct SavedFault {
   std::string text;        // "flip,bit=9", or empty for the flips of a census
-  std::string class_name;  // empty if in no class
+  std::string class_name;  // empty if the fault is in no class
 };
 
 // A published rate that belongs to a rate of this detector.
 struct SavedPublished {
-  std::string variant;  // which threshold of the algorithm, empty if there is only one
-  int bit = -1;         // -1 means runs with an alarm
+  // The name of the threshold if the algorithm has several, or empty.
+  std::string variant;
+  int bit = -1;  // the flipped bit, or -1 for the share of runs with an alarm
   fault::Direction direction = fault::Direction::kEither;
   std::optional<double> rate;  // from 0 to 1
-  std::string word;            // instead of a rate: "not_injectable" or "void"
+  std::string word;            // "not_injectable" or "void" if there is no rate
   std::int64_t trials = 0;
-  std::string remark;          // why the rate is considered a defect of the publication
+  std::string remark;          // the reason why the rate is considered a defect of the publication
   std::optional<bool> agrees;  // empty if not judged, because there are too few matrices
   std::string why;             // the known reason if the rates do not agree
 };
@@ -34,8 +35,8 @@ struct SavedPublished {
 struct SavedCell {
   std::string name, op, machine, dtype, output_dtype;
   std::vector<std::int64_t> shape;
-  // For example "a" and "normal,mean=1", in the order of the file. For a dataset "case" and its
-  // name.
+  // Pairs of an input and its distribution, such as "a" and "normal,mean=1", in the order of the
+  // file. For a dataset the pair is "case" and the name of the case.
   std::vector<std::pair<std::string, std::string>> inputs;
   std::vector<SavedFault> faults;
   CellResult result;  // all detectors have the same series and classes, in the same order
@@ -43,7 +44,7 @@ struct SavedCell {
 };
 
 struct SavedCampaign {
-  std::string source;  // the name of the file
+  std::string source;  // the name of the file of results
   std::string name, about, fingerprint, seed;
   double confidence = kConfidence;
   std::vector<SavedCell> cells;

@@ -23,7 +23,7 @@ std::string change_text(const Format& f, std::uint64_t before, std::uint64_t aft
   return formatted("{} to {}", element_text(f, before), element_text(f, after));
 }
 
-// One fault of a cell in one matrix: injects it and calls the detectors.
+// Injects one fault of a cell into one matrix, and calls the detectors.
 class FaultTrial {
  public:
   FaultTrial(const Plan& plan, const Cell& cell, std::size_t fault, std::int64_t number,
@@ -89,7 +89,8 @@ class FaultTrial {
     if (bits != before) trial_.changes.push_back({row, column, bits});
   }
 
-  // Sets `masked` and `not_finite` from the changes. They do not depend on the detectors.
+  // Sets `masked` and `not_finite`, which depend only on the changed elements and not on the
+  // detectors.
   void settle_changes() {
     trial_.masked = std::ranges::all_of(trial_.changes, [&](const ElementChange& c) {
       return is_masked(output(), matrix_.output.bits_at(c.row * n_ + c.column), c.bits);
@@ -175,8 +176,8 @@ class FaultTrial {
 
   void break_input() {
     const bool is_a = spec_.input == "a";
-    // For a product of two matrices only a row or column is computed again, for other cases
-    // everything.
+    // For a product of two matrices only the changed row or column is computed again. For other
+    // cases the whole result is.
     const bool is_operand = is_product() && (is_a || spec_.input == "b");
     const TensorView whole = input_view(is_operand);
     const std::int64_t p = place(whole.shape, "an input");
@@ -212,7 +213,8 @@ class FaultTrial {
     take_changes(changed.output, changed.epilogue.accumulator);
     if (spec_.before_encoding) {
       settle_changes();
-      // Checks the changed product, without knowledge of the fault.
+      // Each detector checks the changed product as if it were unchanged, so it does not know of
+      // the fault.
       for (const GateSpec& spec : cell_.gates) {
         RatioCounts ratios{};
         const CleanCounts counts = MatrixDetector(spec, cell_, changed).clean(ratios);
@@ -228,7 +230,8 @@ class FaultTrial {
     detect();
   }
 
-  // True if the case multiplies two matrices. Batches of products have other positions.
+  // True if the case multiplies two matrices. In a batch of products, an element's position also
+  // needs the number of its matrix, so batches do not count.
   bool is_product() const { return cell_.is_product() && matrix_.output.shape().size() == 2; }
 
   void break_accumulator() {
@@ -244,7 +247,8 @@ class FaultTrial {
     }
     const std::vector<double> a = unit.operand(one.input("a")), b = unit.operand(one.input("b"));
     const auto k = static_cast<std::int64_t>(a.size());
-    // Promoted partial sums are added to the accumulator in whole intervals.
+    // With promotion, the accumulator changes only after a whole promotion interval. So a step of
+    // the fault is an interval, and otherwise a chunk.
     const std::int64_t interval = unit.model->promotion_interval.value;
     const std::int64_t chunk = interval > 0 ? interval : unit.model->chunk.value;
     const std::int64_t steps = (k + chunk - 1) / chunk;
@@ -277,8 +281,8 @@ class FaultTrial {
     detect();
   }
 
-  // Breaks the own data of each checksum detector, with the same draws for all of them. `of` breaks
-  // the data for one detector, or returns nothing if they cannot be broken.
+  // Breaks the data that each checksum detector keeps, with the same random draws for all of them.
+  // `of` breaks the data of one detector, or returns nothing if they cannot be broken.
   template <typename Break>
   void break_checks(const Break& of) {
     trial_.injectable = false;
@@ -300,7 +304,8 @@ class FaultTrial {
 
   void break_checksum() {
     const std::int64_t k = matmul_matrix(matrix_.test_case, "b", 0).shape[0];
-    // One draw for all detectors: the k, and the position of the group as a fraction of all groups.
+    // The same draws hold for all detectors: the element k of the checksum vector, and the position
+    // of the group as a fraction of all groups.
     const std::int64_t kk = place({k, 1}, "a checksum");
     const double where = random_.uniform();
     break_checks([&](const ChecksumDetector& checksums, Random& draws) {
@@ -331,7 +336,8 @@ class FaultTrial {
   const std::vector<MatrixDetector>& gates_;
   Random random_;
   std::int64_t n_;
-  std::vector<AccumulatorChange> before_cast_;  // for a fault before the cast
+  // The accumulators that a fault before the cast changed.
+  std::vector<AccumulatorChange> before_cast_;
   Trial trial_;
 };
 
@@ -371,7 +377,8 @@ void run_trials(const Plan& plan, const Cell& cell, std::size_t fault, std::int6
       }
       d.detected += detection.flagged ? 1 : 0;
       d.dismissed += detection.dismissed ? 1 : 0;
-      // A dismissed detection counts as below the threshold, because the ROC is about verdicts.
+      // A dismissed detection counts as below the threshold, because the ROC curve is about
+      // verdicts.
       const double ratio = detection.dismissed ? std::min(detection.ratio, 1.0) : detection.ratio;
       const std::size_t bin =
           std::isfinite(ratio) ? std::size_t{simd::ratio_bin(ratio, detection.flagged && ratio > 1)}

@@ -16,7 +16,7 @@ struct Trial {
   bool masked = false;                 // no value of the result changed
   bool not_finite = false;             // a value became infinite or NaN
   std::string what;                    // the fault in words: site, and bits before and after
-  std::vector<ElementChange> changes;  // of the result
+  std::vector<ElementChange> changes;  // changed elements of the result
   std::vector<Detection> detections;   // one for each detector
 };
 
@@ -25,7 +25,8 @@ struct Trial {
 Trial run_trial(const Plan& plan, const Cell& cell, std::size_t fault, std::int64_t number,
                 const Matrix& matrix, const std::vector<MatrixDetector>& gates);
 
-// Runs the trials in this matrix. Adds their counts to series `s` of the tally.
+// Runs all trials of the fault that are in this matrix. Adds their counts to series `s` of the
+// tally.
 void run_trials(const Plan& plan, const Cell& cell, std::size_t fault, std::int64_t index,
                 const Matrix& matrix, const std::vector<MatrixDetector>& gates, std::size_t s,
                 BlockTally& tally);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kMagic = "assay-block 1";
 
-// The numbers of a tally. Writer and Reader use the same order.
+// Writes the numbers of a tally as text. Reader reads them in the same order.
 class Writer {
  public:
   void operator()(const std::int64_t& value) {

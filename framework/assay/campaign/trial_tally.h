@@ -13,16 +13,17 @@
 
 namespace assay::campaign {
 
-// D/T of many checks, and checks without a ratio, in the bins of simd/flips_kernel.h.
+// The counts of checks by difference / threshold, and of checks without such a ratio, in the bins
+// of simd/flips_kernel.h.
 using RatioCounts = std::array<std::int64_t, simd::kBinMasked>;
 // Returns the sum of the counts in the bins above `bin`.
 std::int64_t above(const RatioCounts& counts, int bin);
-// Returns the upper edge of a bin.
+// Returns the upper edge of a bin, which is a ratio difference / threshold.
 double ratio_edge(int bin);
 
 // Faults that are counted together: those of one bit and direction of a census, or drawn ones.
 struct Series {
-  std::size_t fault = 0;  // index into the cell's faults
+  std::size_t fault = 0;  // index into the faults of the cell's plan
   int bit = -1;           // -1 for drawn faults
   fault::Direction direction = fault::Direction::kEither;
   std::string text() const;  // "bit 7, 0 to 1"
@@ -34,13 +35,15 @@ std::string_view direction_text(fault::Direction direction);
 // format.
 std::vector<Series> series_of(const Cell& cell);
 
-// Counts of the clean results of one matrix for one detector.
+// Counts for the unchanged result of one matrix and one detector.
 struct CleanCounts {
-  std::int64_t rows = 0, alarms = 0;  // rows judged, and rows with a false alarm
+  std::int64_t rows = 0, alarms = 0;  // rows that were judged, and those of them with a false alarm
   std::int64_t not_checkable = 0;     // rows without a checkable check
-  std::int64_t dismissed = 0;  // rows above a threshold whose elements are all inside their bounds
-  std::int64_t checks = 0, measured = 0;  // measured: checks with a z
-  double z_square = 0, worst = 0;         // sum of z^2, and the largest D/T
+  // Rows with a check above its threshold whose elements are all inside their bounds.
+  std::int64_t dismissed = 0;
+  // All checks, and those of them that have a z (difference / sigma).
+  std::int64_t checks = 0, measured = 0;
+  double z_square = 0, worst = 0;  // sum of z^2, and the largest difference / threshold
 };
 
 // Faults of one series in one matrix. Faults that could not be injected, or that changed no value
@@ -49,7 +52,7 @@ struct CleanCounts {
 struct FaultCounts {
   std::int64_t injected = 0, masked = 0, not_injectable = 0, not_finite = 0;
 };
-// Counts of the same faults for one detector.
+// Counts of what one detector did with the faults of FaultCounts.
 struct DetectionCounts {
   std::int64_t detected = 0, dismissed = 0, not_checkable = 0;
 };
@@ -65,7 +68,7 @@ struct MatrixTally {
   std::vector<DetectionCounts> detections;  // series x detectors
 };
 
-// Consecutive matrices of a cell.
+// The counts of consecutive matrices of a cell, which are computed and stored together.
 struct BlockTally {
   std::vector<MatrixTally> matrices;
   std::vector<RatioCounts> clean_ratios;  // for each detector
@@ -76,7 +79,7 @@ struct BlockTally {
 // fingerprint of its plan and a check value. parse_block() reads it. Throws std::runtime_error,
 // which describes the error in the text.
 struct BlockAddress {
-  std::int64_t index = 0;  // among all blocks of the plan
+  std::int64_t index = 0;  // the block's number among all blocks of the plan
   std::size_t cell = 0;
   std::int64_t first = 0, last = 0;  // matrices [first, last)
 };
