@@ -38,11 +38,11 @@ std::optional<T> read_number(std::string_view text) {
 // separators.
 std::vector<std::string> every_part(std::string_view text, char separator);
 
-// Returns the text between the brackets, "4" of "ulp(4)" for the word "ulp". Returns nothing for
-// any other text.
+// Returns the text between the brackets of `text` if it consists of `word` and brackets: "4" of
+// "ulp(4)" for the word "ulp". Returns nothing for any other text.
 std::optional<std::string_view> argument_of(std::string_view text, std::string_view word);
 
-// The numbers that are allowed. The range includes both ends, except `low` if `low_is_open`.
+// The numbers that a setting may have. The range includes both ends, except `low` if `low_is_open`.
 struct NumberRange {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -57,16 +57,16 @@ class SpecText {
     std::string value;  // empty if the part has no '='
   };
 
-  // `kind` is the kind of text, for messages.
+  // `kind` names the kind of text in messages, such as "distribution".
   SpecText(std::string_view kind, std::string_view text);
 
   const std::string& text() const { return text_; }  // the whole text
   const std::string& name() const { return name_; }  // the part before the first comma
   std::span<const Setting> settings() const { return settings_; }
-  const Setting* find(std::string_view key) const;  // nullptr if it is not set
+  const Setting* find(std::string_view key) const;  // nullptr if the text does not set this key
 
-  // Throws Refusal for an empty part, a key that is set twice, or a key that is not
-  // in `known`. `taker` is the name of the row that takes the keys.
+  // Throws Refusal if a part is empty, a key is set twice, or a key is not in `known`. `taker` is
+  // the name of the row that takes the keys.
   void check_keys(std::string_view taker, std::span<const std::string> known) const;
 
   // Throws Refusal with "KIND 'TEXT': WHAT".
@@ -82,14 +82,15 @@ class SpecText {
     return whole_of(setting, setting.value, low, high, wanted);
   }
   bool flag(const Setting& setting) const;  // 0, 1, false or true
-  // Returns the index of the value in `words`.
+  // Returns the index within `words` of the setting's value. Throws Refusal if the value is none of
+  // the words.
   std::size_t choice(const Setting& setting, std::span<const std::string> words) const;
-  // Returns the row of a table with the name that the setting gives.
+  // Returns the row of a table whose name is the setting's value.
   template <typename Rows>
   const auto& row(const Setting& setting, const Rows& rows) const {
     return rows[choice(setting, names_of(rows))];
   }
-  // Returns the numbers between separators, at least one.
+  // Returns the numbers of the setting's value, which `separator` divides. There is at least one.
   template <std::integral T>
   std::vector<T> whole_list(const Setting& setting, char separator, T low) const {
     std::vector<T> numbers;

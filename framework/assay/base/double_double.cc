@@ -8,7 +8,7 @@
 namespace assay {
 namespace {
 
-// 2^(i / 32) and 2^(i / 1024), to twice the precision.
+// 2^(i / 32) and 2^(i / 1024) for i = 0 to 31, with twice the precision of float64.
 constexpr DoubleDouble kCoarse[] = {
     {0x1.0000000000000p+0, 0},
     {0x1.059b0d3158574p+0, 0x1.d73e2a475b465p-55},
@@ -78,12 +78,12 @@ constexpr DoubleDouble kFine[] = {
     {0x1.056dbbebb786bp+0, 0x1.06c87433776c9p-55},
 };
 
-// log 2 / 1024 in three parts. A whole number below 2^21 times the first or the second part is
-// exact.
+// log 2 / 1024 as the sum of three parts. A product of the first or the second part and a whole
+// number below 2^21 is exact.
 constexpr double kStep[] = {0x1.62e42fee00000p-11, 0x1.a39ef35600000p-43, 0x1.93c7673007e5fp-75};
 constexpr double kSteps = 0x1.71547652b82fep+10;  // 1024 / log 2
 
-// 1 / n! for n = 2, 3, 4, to twice the precision.
+// 1 / n! for n = 2, 3, 4, with twice the precision of float64.
 constexpr DoubleDouble kHalf = 0x1p-1, kSixth = {0x1.5555555555555p-3, 0x1.5555555555555p-57},
                        k24th = {0x1.5555555555555p-5, 0x1.5555555555555p-59};
 // 1 / n! for n = 5 to 8.
@@ -104,8 +104,8 @@ DoubleDouble sqrt(const DoubleDouble& x) {
   return sum_of_ordered(root, rest.high / (2 * root));
 }
 
-// Writes x as k log 2 / 1024 + t with |t| <= log 2 / 2048. Tables hold the powers of 2. In the
-// series of t, terms from the fifth on need only float64.
+// Computes e^x. Writes x as k log 2 / 1024 + t with |t| <= log 2 / 2048. Tables hold the powers of
+// 2. In the series of e^t, the terms from the fifth on need only float64.
 DoubleDouble exp(const DoubleDouble& x) {
   const double k = std::nearbyint(x.high * kSteps);
   const auto steps = static_cast<std::int64_t>(k);

@@ -8,8 +8,8 @@
 namespace assay {
 
 std::size_t edit_distance(std::string_view from, std::string_view to) {
-  // Distances from the first i characters of `from` to each beginning of `to`, and the same for i -
-  // 1 and i - 2 characters.
+  // `row` has the distances from the first i characters of `from` to each beginning of `to`.
+  // `one_less` and `two_less` have them for i - 1 and i - 2 characters.
   std::vector<std::size_t> row(to.size() + 1), one_less, two_less;
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 1; i <= from.size(); ++i) {

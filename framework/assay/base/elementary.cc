@@ -13,7 +13,7 @@ double power_of_two(int exponent) {  // -1022 to 1023
   return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
 }
 
-// c[0] + c[1] x + ... + c[N - 1] x^(N - 1).
+// Returns c[0] + c[1] x + ... + c[N - 1] x^(N - 1).
 template <int N>
 double polynomial(const double (&c)[N], double x) {
   double sum = c[N - 1];
@@ -35,8 +35,8 @@ double cosine(double t) {
   return near + (((1.0 - near) - half) + z * r);
 }
 
-// The normal density at x, e^(-x^2 / 2) / sqrt(2 pi); x^2 is split so that its rounding error is
-// not magnified by the exponential.
+// Returns the normal density at x, e^(-x^2 / 2) / sqrt(2 pi). x^2 is split into two parts so that
+// the exponential does not magnify its rounding error.
 double normal_density(double x) {
   constexpr double kInverseSqrtTwoPi = 0x1.9884533d43651p-2;
   const double coarse = std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & ~0x7ffffffull);
@@ -53,7 +53,7 @@ double log(double x) {
     x *= 0x1p54;
     exponent -= 54;
   }
-  // x = 2^exponent (1 + f), sqrt(1/2) <= 1 + f < sqrt(2).
+  // Writes x as 2^exponent (1 + f), with sqrt(1/2) <= 1 + f < sqrt(2).
   constexpr std::uint64_t kSqrtHalf = 0x3fe6a09e00000000u, kOne = 0x3ff0000000000000u;
   const std::uint64_t bits = std::bit_cast<std::uint64_t>(x) + (kOne - kSqrtHalf);
   exponent += static_cast<int>(bits >> 52);
@@ -89,7 +89,8 @@ double expm1(double x) {
 }
 
 SineCosine of_turns(double x) {
-  // The nearest quarter, and the exact rest in [-1/8, 1/8].
+  // Rounds the angle to the nearest quarter of a turn. The rest is exact and within [-1/8, 1/8]
+  // turns.
   constexpr double kToInteger = 0x1.8p52;
   const double quarter = (4.0 * x + kToInteger) - kToInteger;
   const double t = (x - 0.25 * quarter) * kTwoPi;
@@ -110,7 +111,8 @@ double normal_cdf(double x) {
   if (x != x) return kNan;
   const double size = std::abs(x);
   if (size < 2) {
-    // 1/2 + density (x + x^3/3 + x^5/(3 5) + ...): all terms of one sign.
+    // The probability is 1/2 + density (x + x^3/3 + x^5/(3 5) + ...). All terms have one sign, so
+    // none cancel.
     double term = size, sum = size;
     for (int n = 3; term > sum * 0x1p-60; n += 2) {
       term *= size * size / n;
@@ -120,7 +122,8 @@ double normal_cdf(double x) {
     return x < 0 ? 0.5 - half : 0.5 + half;
   }
   if (size > 39) return x < 0 ? 0 : 1;
-  // density / (x + 1/(x + 2/(x + 3/(x + ...)))), from a depth that is enough at 2.
+  // The upper tail is the continued fraction density / (x + 1/(x + 2/(x + 3/(x + ...)))). It begins
+  // at a depth that is enough even for x = 2.
   double fraction = size;
   for (int n = 200; n > 0; --n) fraction = size + n / fraction;
   const double tail = normal_density(size) / fraction;

@@ -41,10 +41,11 @@ double shortened(double x, int bits);
 //   Microsystems, Inc. business. Permission to use, copy, modify, and distribute this software is
 //   freely granted, provided that this notice is preserved.
 inline constexpr double kTwoPi = 0x1.921fb54442d18p+2;
-// 33 bits, so that k times this is exact.
+// The high part of log 2 has only 33 bits, so that its product with a float64's exponent is exact.
 inline constexpr double kLn2High = 6.93147180369123816490e-01;
 inline constexpr double kLn2Low = 1.90821492927058770002e-10;
-// log((1 + s) / (1 - s)) = 2s + s (z L[0] + z^2 L[1] + ...), z = s^2.
+// kLog has the coefficients of the series log((1 + s) / (1 - s)) = 2 s + s (z kLog[0] + z^2 kLog[1]
+// + ...), where z = s^2.
 inline constexpr double kLog[] = {6.666666666666735130e-01, 3.999999999940941908e-01,
                                   2.857142874366239149e-01, 2.222219843214978396e-01,
                                   1.818357216161805012e-01, 1.531383769920937332e-01,

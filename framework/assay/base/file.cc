@@ -21,7 +21,8 @@ bool same_file(const std::string& a, const std::string& b) {
 }
 
 std::string read_file(const std::string& path) {
-  // Does not wait for a writer of a pipe. Devices are refused because they may have no end.
+  // O_NONBLOCK, because opening a pipe would wait until something writes to it. Devices are refused
+  // because they may have no end.
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   int error = fd < 0 ? errno : 0;
   struct stat status;

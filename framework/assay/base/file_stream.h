@@ -27,7 +27,7 @@ class FileStream {
   [[noreturn]] void fail(int error);
 
   std::string path_;
-  std::unique_ptr<TemporaryFile> temporary_;  // null for pipes and devices
+  std::unique_ptr<TemporaryFile> temporary_;  // null if the path is a pipe or a device
   std::FILE* out_ = nullptr;
 };
 

@@ -6,7 +6,8 @@
 #include <immintrin.h>
 #endif
 
-// CMakeLists.txt turns these flags off for every file of assay. If it fails to, this reports it.
+// assay must not be compiled with -ffast-math. CMakeLists.txt turns it off for every file of assay.
+// If that fails, the compilation stops here.
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ > 0)
 #error "assay itself cannot be compiled with -ffast-math or its kind; programs that use it can"
 #endif
@@ -15,8 +16,9 @@ namespace assay {
 namespace {
 
 #if defined(__x86_64__)
-// Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1: 8.1.5 (the x87 control
-// word, which long double goes by) and 10.2.3 (MXCSR, the low six bits of which are flags).
+// The values of MXCSR and of the x87 control word that assay computes with. MXCSR controls SSE and
+// AVX, and its low six bits are flags. The control word applies to long double. Source: Intel 64
+// and IA-32 Architectures Software Developer's Manual, volume 1, 10.2.3 and 8.1.5.
 constexpr std::uint32_t kMxcsr = 0x1f80, kMxcsrFlags = 0x3f;
 constexpr std::uint16_t kX87 = 0x037f;
 
@@ -27,11 +29,12 @@ bool is_set() {
 }
 void set() {
   std::fesetenv(FE_DFL_ENV);
-  _mm_setcsr(kMxcsr);  // fesetenv leaves flushing to zero as it is in some libraries
+  // In some libraries, fesetenv() does not turn off flushing to zero.
+  _mm_setcsr(kMxcsr);
 }
 #elif defined(__aarch64__)
-// Arm Architecture Reference Manual for A-profile, FPCR: 0 means to nearest, gradual underflow,
-// without traps.
+// If FPCR is 0, the processor rounds to nearest, keeps subnormal numbers and has no traps (Arm
+// Architecture Reference Manual for A-profile).
 bool is_set() {
   std::uint64_t control = 0;
   __asm__ volatile("mrs %0, fpcr" : "=r"(control));
@@ -42,7 +45,7 @@ void set() {
   __asm__ volatile("msr fpcr, %0" : : "r"(std::uint64_t{0}) : "memory");
 }
 #else
-bool is_set() { return false; }  // not known, so it is always set
+bool is_set() { return false; }  // the state cannot be read, so the environment is always set
 void set() { std::fesetenv(FE_DFL_ENV); }
 #endif
 

@@ -23,11 +23,11 @@ class FloatEnvironment {
  private:
   friend class CallersFloatEnvironment;
   bool changed_;
-  std::fenv_t callers_;  // only set if changed_
+  std::fenv_t callers_;  // set only if changed_ is true
 };
 
-// Restores the environment of the caller's program inside a FloatEnvironment, while a team's own
-// kernel runs. Must be on the same thread as `within`.
+// While an object of this class lives, the environment of the caller's program is restored inside a
+// FloatEnvironment, so that a team's own kernel runs in it. Must be on the same thread as `within`.
 class CallersFloatEnvironment {
  public:
   explicit CallersFloatEnvironment(const FloatEnvironment& within);

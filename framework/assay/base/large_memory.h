@@ -33,7 +33,8 @@ struct UninitialisedAllocator {
 
   UninitialisedAllocator() = default;
   template <typename U>
-  UninitialisedAllocator(const UninitialisedAllocator<U>&) {}  // NOLINT: as allocators do
+  // NOLINT: implicit, as the conversions of allocators must be.
+  UninitialisedAllocator(const UninitialisedAllocator<U>&) {}
   T* allocate(std::size_t count) {
     T* const memory = std::allocator<T>().allocate(count);
     prefer_huge_pages(memory, count * sizeof(T));
@@ -48,7 +49,8 @@ struct UninitialisedAllocator {
   bool operator==(const UninitialisedAllocator&) const = default;
 };
 
-// An array with such an allocator. The elements of LargeArray<double>(count) have arbitrary values.
+// An array whose elements are not initialised: those of LargeArray<double>(count) have arbitrary
+// values.
 template <typename T>
 using LargeArray = std::vector<T, UninitialisedAllocator<T>>;
 

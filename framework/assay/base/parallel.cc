@@ -17,7 +17,8 @@ int default_threads() {
   if (const char* text = std::getenv("ASSAY_THREADS")) {
     if (const int asked = std::atoi(text); asked > 0) return asked;
   }
-  // Read only once, because the C library reads files of the kernel for it.
+  // The number of cores is read only once, because the C library reads files of the kernel to find
+  // it.
   static const auto cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   return cores;
 }
@@ -34,16 +35,17 @@ void parallel_for(std::int64_t parts, int threads, const std::function<void(std:
   }
   std::atomic<std::int64_t> next{0};
   std::exception_ptr failure;
-  std::int64_t failed = parts;  // the part that threw `failure`
+  std::int64_t failed = parts;  // the part that threw the exception `failure`
   std::mutex failure_mutex;
   const auto work = [&] {
     const FloatEnvironment environment;
     for (std::int64_t part; (part = next.fetch_add(1)) < parts;) {
       try {
-        Interruptible::ask_whether_to_go_on();  // of the caller's thread
+        Interruptible::ask_whether_to_go_on();  // asks the Interruptible of the caller's thread
         body(part);
       } catch (...) {
-        // Parts begin in order. Earlier parts have therefore begun, and report it if they fail too.
+        // Parts begin in order, so all earlier parts have begun. If one of them fails too, its
+        // exception replaces this one.
         const std::lock_guard lock(failure_mutex);
         if (part < failed) {
           failure = std::current_exception();

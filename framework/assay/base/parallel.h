@@ -19,13 +19,14 @@ int default_threads();
 // after all threads have stopped. Later parts may not have run.
 void parallel_for(std::int64_t parts, int threads, const std::function<void(std::int64_t)>& body);
 
-// Does the same for `count` elements that each take little time. Calls body(begin, number of
-// elements) for ranges of at most `range` elements.
+// Calls body(begin, number of elements) for ranges of at most `range` of the `count` elements, like
+// parallel_for(). Use it if each element takes little time.
 void parallel_ranges(std::int64_t count, int threads,
                      const std::function<void(std::int64_t, std::int64_t)>& body,
                      std::int64_t range = 1 << 16);
 
-// Sorts like std::sort(), with several threads. `less` must order any two elements.
+// Sorts like std::sort(), but with several threads. `less` must order any two elements that differ,
+// so that the result does not depend on the threads.
 template <typename T, typename Less>
 void parallel_sort(std::vector<T>& all, int threads, const Less& less) {
   constexpr std::int64_t kFew = 1024;  // elements

@@ -14,7 +14,7 @@ namespace assay {
 template <typename T>
 class Pool {
  public:
-  // Calls `make` if no object is idle, on one thread at a time.
+  // take() calls `make` if no object is idle. Only one thread calls it at a time.
   explicit Pool(std::function<std::unique_ptr<T>()> make) : make_(std::move(make)) {}
 
   struct GiveBack {
@@ -24,13 +24,15 @@ class Pool {
       pool->idle_.emplace_back(taken);
     }
   };
-  using Taken = std::unique_ptr<T, GiveBack>;  // returns to the pool, which must outlive it
+  // Its destructor gives the object back to the pool, which must outlive it.
+  using Taken = std::unique_ptr<T, GiveBack>;
 
   // Takes the object that came back last, or makes one. Throws what `make` throws.
   Taken take() {
     const std::lock_guard lock(mutex_);
     if (idle_.empty()) {
-      idle_.reserve(made_ + 1);  // so that giving back needs no memory
+      // Allocated now, so that giving the object back needs no memory and cannot throw.
+      idle_.reserve(made_ + 1);
       Taken fresh(make_().release(), {this});
       ++made_;
       return fresh;
@@ -49,7 +51,8 @@ class Pool {
  private:
   std::function<std::unique_ptr<T>()> make_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<T>> idle_;  // the last one came back last
+  // Objects that no thread uses, of which the last came back last.
+  std::vector<std::unique_ptr<T>> idle_;
   std::size_t made_ = 0;
 };
 

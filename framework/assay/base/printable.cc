@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMostInName = 200, kMostInSentence = 2000;
 
 struct Character {
-  std::size_t length = 0;  // in bytes, or 0 if they are not UTF-8
+  std::size_t length = 0;  // length of its UTF-8 bytes, or 0 if the bytes are not UTF-8
   std::uint32_t code = 0;
 };
 
@@ -37,10 +37,15 @@ bool is_printable(std::uint32_t code) {
   struct Range {
     std::uint32_t first, last;
   };
-  constexpr Range kNot[] = {
-      {0x00, 0x1f},     {0x7f, 0x9f},                         // controls
-      {0x061c, 0x061c}, {0x200e, 0x200f}, {0x202a, 0x202e},   // direction of writing
-      {0x2066, 0x2069}, {0x2028, 0x2029}, {0xfdd0, 0xfdef}};  // ends of lines, noncharacters
+  constexpr Range kNot[] = {{0x00, 0x1f},
+                            {0x7f, 0x9f},  // controls
+                            {0x061c, 0x061c},
+                            {0x200e, 0x200f},
+                            {0x202a, 0x202e},  // direction of writing
+                            // Characters that end a line, and noncharacters.
+                            {0x2066, 0x2069},
+                            {0x2028, 0x2029},
+                            {0xfdd0, 0xfdef}};
   const bool listed = std::ranges::any_of(
       kNot, [&](const Range& range) { return code >= range.first && code <= range.last; });
   return !listed && (code & 0xfffe) != 0xfffe;
@@ -103,7 +108,7 @@ std::string shortened(std::string_view text, std::size_t most) {
   const auto characters = static_cast<std::size_t>(std::ranges::count_if(text, begins_character));
   if (characters <= most) return std::string(text);
   const std::size_t left = most - 40, at_end = left / 4;  // 40 for the remark
-  // Returns the position of a character.
+  // Returns the position in the text of the character with this number.
   const auto place = [&](std::size_t number) {
     std::size_t at = 0;
     for (++number; at < text.size(); ++at) {
@@ -131,7 +136,8 @@ std::string printable_json(std::string json) {
   for (std::string_view rest = json; !rest.empty();) {
     const Character c = first_character(rest);
     const std::size_t length = std::max<std::size_t>(c.length, 1);
-    // Characters beyond U+FFFF would be two escapes; those are harmless.
+    // A character beyond U+FFFF would need two escapes. It is not escaped, because those that
+    // cannot be printed are harmless.
     const bool escapes = c.code >= 0x7f && c.code <= 0xffff && !is_printable(c.code);
     out += escapes ? formatted("\\u{:04x}", c.code) : std::string(rest.substr(0, length));
     rest.remove_prefix(length);

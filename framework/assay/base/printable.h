@@ -22,7 +22,7 @@ std::size_t printable_length(std::string_view text);
 // \u202e. A byte that is not UTF-8 becomes \xff. Printable text is unchanged.
 std::string printable(std::string_view text);
 
-// Returns the same, but keeps ends of lines and tabs.
+// Does the same as printable(), but keeps ends of lines and tabs.
 std::string printable_lines(std::string_view text);
 
 // Shortens a text to at most `most` characters: its beginning, the number of characters that are
@@ -33,7 +33,8 @@ std::string shortened(std::string_view text, std::size_t most);
 // long.
 std::string printable_name(std::string_view text);
 
-// Returns a sentence that may contain such values: printable, and at most 2 000 characters long.
+// Returns a sentence that may contain values from a file: printable, and at most 2 000 characters
+// long.
 std::string printable_sentence(std::string_view text);
 
 // Returns JSON in whose strings everything is printable. The JSON writer escapes control

@@ -32,10 +32,11 @@ namespace {
 
 struct Report {
   enum Kind : std::int32_t { kEnded, kNotStarted } kind = kEnded;
-  std::int32_t value = 0;  // the status of waitpid(), or errno
+  // The status from waitpid() if the program ended, or errno if it was not started.
+  std::int32_t value = 0;
 };
 
-// A descriptor that is closed on exec and in its destructor.
+// A file descriptor that is closed by exec() and by the destructor of this object.
 class Descriptor {
  public:
   Descriptor() = default;
@@ -65,22 +66,22 @@ struct Pair {
       formatted("a process cannot be started: {}: {}", what, std::strerror(errno)));
 }
 
-// A pipe that we read and they write.
+// Returns a pipe. We read from our end, and the program or supervisor writes to the other.
 Pair reading_pipe() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) fail("pipe");
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
-// A connection that we write and they read. It is a socket, so that a reader that is gone causes an
-// error and not a signal.
+// Returns a connection. We write to our end, and the program reads from the other. It is a socket
+// and not a pipe, so that writing after the reader is gone causes an error instead of a signal.
 Pair writing_pipe() {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail("socketpair");
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
-// -- In the supervisor: only system calls.
+// -- The functions below run in the supervisor and make only system calls.
 
 void write_report(int status, Report report) {
   const char* at = reinterpret_cast<const char*>(&report);
@@ -95,7 +96,7 @@ void write_report(int status, Report report) {
 
 // Kills the direct children. The children of the killed ones then become direct children.
 void kill_children() {
-  // "thread-self" means the only thread.
+  // /proc/thread-self/children lists the children of the supervisor's only thread.
   const int list = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
   if (list < 0) return;
   char part[4096];
@@ -114,8 +115,8 @@ void kill_children() {
   close(list);
 }
 
-// Kills all processes and waits for them. `ended` receives the status of `program` if it is among
-// them.
+// Kills all processes of the program and waits for them. If the process `program` is among them,
+// `ended` receives its status.
 void end_all(pid_t program, int* ended) {
   for (;;) {
     kill(-program, SIGKILL);
@@ -168,13 +169,16 @@ void limit(int what, rlim_t most) {
 enum : int { kIn = 3, kOut, kError, kControl, kStatus, kFirstFree };
 
 [[noreturn]] void supervise(Launch l) {
-  setsid();  // signals of a terminal go to the parent, and the supervisor notices its end
+  // The signals of a terminal do not reach this session, and the supervisor notices the end of its
+  // parent.
+  setsid();
   int* const all[] = {&l.in, &l.out, &l.error, &l.control, &l.status};
   const int status = l.status;
   for (int* fd : all) {
     *fd = fcntl(*fd, F_DUPFD, +kFirstFree);
     if (*fd >= 0) continue;
-    // If the process may open only a few files, such a high number is not available.
+    // fcntl() fails with EINVAL if the limit on open files does not allow descriptors as high as
+    // kFirstFree.
     write_report(status, {Report::kNotStarted, errno == EINVAL ? EMFILE : errno});
     _exit(0);
   }
@@ -204,7 +208,8 @@ enum : int { kIn = 3, kOut, kError, kControl, kStatus, kFirstFree };
   for (bool running = true; running;) {
     struct pollfd events[] = {{died, POLLIN, 0}, {kControl, POLLIN, 0}};
     if (poll(events, 2, -1) < 0 && errno != EINTR) break;
-    if (events[1].revents != 0) break;  // nobody writes to `control`, so it was closed
+    // The parent never writes to `control`, so this event means that it was closed.
+    if (events[1].revents != 0) break;
     struct signalfd_siginfo info;
     while (read(died, &info, sizeof info) > 0) {
     }
@@ -226,7 +231,7 @@ enum : int { kIn = 3, kOut, kError, kControl, kStatus, kFirstFree };
 
 using Clock = std::chrono::steady_clock;
 
-// Returns the milliseconds until a time, for poll().
+// Returns the milliseconds that are left until a time, as poll() needs them.
 int until(Clock::time_point then) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(then - Clock::now()).count();
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1 << 30));
@@ -239,7 +244,7 @@ Clock::time_point deadline_of(const ProcessLimits& limits) {
 
 class Supervised {
  public:
-  // `in`, `out` and `error` are the program's ends.
+  // `in`, `out` and `error` are the ends of the pipes that the program uses.
   Supervised(const ProcessRequest& request, int in, int out, int error)
       : control_(writing_pipe()), status_(reading_pipe()) {
     std::vector<std::string> words = request.words, environment;
@@ -276,7 +281,7 @@ class Supervised {
   }
 
   int status() const { return status_.ours.get(); }
-  // Makes the supervisor kill everything.
+  // Makes the supervisor kill all processes of the program.
   void stop() { control_.ours.reset(); }
   // Returns how the program ended, once all of its processes have ended. If there is no report,
   // somebody else killed the supervisor. The report then says that the program was killed, too.
@@ -288,7 +293,8 @@ class Supervised {
       const ssize_t n = read(status_.ours.get(), &said, sizeof said);
       if (n < 0 && errno == EINTR) continue;
       if (n != static_cast<ssize_t>(sizeof said)) break;
-      // A report that it was not started comes before the one on its end.
+      // The supervisor may report that the program was not started, and after that how its process
+      // ended. The first report is the right one.
       if (first) report_ = said;
       first = false;
     }
@@ -314,7 +320,7 @@ Ended ended_of(const Report& report, std::string said) {
   return {Ended::How::kSignal, WTERMSIG(report.value), std::move(said)};
 }
 
-// Appends the text that can be read. Returns false at its end.
+// Appends the text that can be read now. Returns false at the end of the stream.
 bool read_some(int fd, std::string& to) {
   char part[1 << 16];
   const ssize_t n = read(fd, part, sizeof part);
@@ -350,7 +356,8 @@ Ended run_process(const ProcessRequest& request) {
   const auto most = static_cast<std::size_t>(request.limits.output);
   std::string said;
   std::optional<Ended::How> stopped;
-  // Reads to the end of its output, which comes when none of its processes is left.
+  // Reads to the end of the program's output. The end comes when none of the program's processes is
+  // left.
   for (;;) {
     struct pollfd event = {out.ours.get(), POLLIN, 0};
     const int ready = poll(&event, 1, stopped ? -1 : until(deadline));
@@ -365,7 +372,7 @@ Ended run_process(const ProcessRequest& request) {
     if (stopped) program.stop();
   }
   if (!stopped) {
-    // It may have closed its output and continue to run.
+    // The program may have closed its output and still be running, so its end is awaited.
     struct pollfd event = {program.status(), POLLIN, 0};
     int ready;
     while ((ready = poll(&event, 1, until(deadline))) < 0 && errno == EINTR) {
@@ -384,7 +391,8 @@ struct LineProcess::Impl {
   ProcessLimits limits;
   Pair in = writing_pipe(), out = reading_pipe(), error = reading_pipe();
   std::unique_ptr<Supervised> program;
-  std::string rest, said;  // text after the last line; text of standard error
+  // `rest` is the text after the last complete line, and `said` is the text of standard error.
+  std::string rest, said;
   Ended ended;
 
   std::optional<std::string> stop(std::optional<Ended::How> how) {

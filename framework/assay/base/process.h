@@ -25,22 +25,22 @@ struct ProcessLimits {
 
 struct ProcessRequest {
   std::vector<std::string> words;  // the program, looked up in PATH, and its arguments
-  std::string folder;              // its working folder and its TMPDIR
+  std::string folder;              // the program's working folder, and its TMPDIR
   ProcessLimits limits = {};
 };
 
 // The end of a program: its cause and its output.
 struct Ended {
   enum class How : std::uint8_t {
-    kExit,       // it exited: `code` is its exit status
-    kSignal,     // it was ended by a signal: `code` is the signal's number
-    kTime,       // it was ended because it took too long
-    kOutput,     // it was ended because it printed too much
+    kExit,       // the program exited, and `code` is its exit status
+    kSignal,     // the program was ended by a signal, and `code` is the signal's number
+    kTime,       // the program was ended because it took too long
+    kOutput,     // the program was ended because it printed too much
     kNotStarted  // it could not be started: `said` has the reason
   };
   How how = How::kExit;
   int code = 0;
-  // The text that it printed, unchanged and with standard error, up to the limit.
+  // The text that the program printed, including standard error, unchanged up to the limit.
   std::string said = {};
 
   // Returns "exit status 1", "ended by signal 9 (Killed)" or "ended after 60 s", for example.
@@ -57,7 +57,7 @@ class LineProcess {
  public:
   // Throws as run_process() does. If the program cannot be started, the first ask() reports it.
   explicit LineProcess(const ProcessRequest& request);
-  ~LineProcess();  // ends the program and all processes that it started
+  ~LineProcess();  // ends the program and all processes that the program started
   LineProcess(const LineProcess&) = delete;
   LineProcess& operator=(const LineProcess&) = delete;
 
@@ -70,8 +70,8 @@ class LineProcess {
   // Then ended() has the reason, and the process can no longer be used.
   std::optional<std::string> ask(std::string_view line);
   const Ended& ended() const;
-  // The text that was read from its standard error during the last ask(). Long text is cut at the
-  // front.
+  // The text that the program wrote to standard error during the last ask(). If the text is long,
+  // only its end is kept.
   const std::string& error_output() const;
 
  private:

@@ -47,7 +47,7 @@ class Random {
 
  private:
   std::uint64_t seed_, stream_, index_ = 0;
-  std::uint64_t spare_word_ = 0;  // the second half of a Philox block
+  std::uint64_t spare_word_ = 0;  // the second half of a Philox block, which the next draw uses
   double spare_normal_ = 0;
   bool has_word_ = false, has_normal_ = false;
 };

@@ -3,7 +3,8 @@
 
 namespace assay {
 
-// Does not test if __has_feature is defined, because headers of libraries define it as 0 for g++.
+// __has_feature is used only for clang. A test whether it is defined would not do, because headers
+// of libraries define it as 0 for g++.
 #if defined(__clang__)
 inline constexpr bool kAddressSanitizer = __has_feature(address_sanitizer);
 inline constexpr bool kThreadSanitizer = __has_feature(thread_sanitizer);

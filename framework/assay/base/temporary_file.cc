@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 struct Modes {
   std::mutex mutex;
-  std::map<std::string, mode_t> of;  // by the path of the removed file
+  std::map<std::string, mode_t> of;  // the mode of each removed file, by its path
 };
 
 Modes& modes() {
@@ -41,7 +41,7 @@ std::string target_of(const std::string& path) {
   for (int links = 0; fs::is_symlink(at, error); ++links) {
     const fs::path next = fs::read_symlink(at, error);
     if (error || links == kMostLinks) return path;
-    at = at.parent_path() / next;  // an absolute target replaces the folder
+    at = at.parent_path() / next;  // an absolute target replaces the folder in front of it
   }
   return at.string();
 }
@@ -82,10 +82,11 @@ class Undisturbed {
 }  // namespace
 
 TemporaryFile::TemporaryFile(const std::string& path) : target_(target_of(path)) {
-  constexpr mode_t kMode = 0666;  // reduced by the umask
+  constexpr mode_t kMode = 0666;  // the mode of a new file, before the umask reduces it
   descriptor_ = open(folder_of(target_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kMode);
   if (descriptor_ >= 0 && access(formatted("/proc/self/fd/{}", descriptor_).c_str(), F_OK) != 0) {
-    close(std::exchange(descriptor_, -1));  // without /proc it would never get a name
+    // Without /proc the file cannot be given a name, so another way is used.
+    close(std::exchange(descriptor_, -1));
     errno = EOPNOTSUPP;
   }
   if (descriptor_ < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
@@ -120,8 +121,8 @@ int TemporaryFile::commit(bool sync) {
       return linkat(AT_FDCWD, formatted("/proc/self/fd/{}", descriptor_).c_str(), AT_FDCWD,
                     name.c_str(), AT_SYMLINK_FOLLOW);
     };
-    // If the destination does not exist, one step is enough, and at no moment can a second name
-    // remain.
+    // If the destination does not exist, the file gets its name in one step. So at no moment can a
+    // second name remain.
     if (link_to(target_) == 0) return 0;
     if (errno != EEXIST) return errno;
     const std::string name = hidden_name(target_);

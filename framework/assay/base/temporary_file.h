@@ -26,7 +26,7 @@ class TemporaryFile {
   int commit(bool sync);
 
  private:
-  std::string target_, name_;  // name_: empty while the file has no name
+  std::string target_, name_;  // name_ is empty while the file has no name
   int descriptor_ = -1, error_ = 0;
 };
 

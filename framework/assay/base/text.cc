@@ -107,7 +107,7 @@ std::vector<std::string> split(std::string_view text, char separator) {
 }
 
 bool glob_match(std::string_view pattern, std::string_view text) {
-  // A backslash matches itself.
+  // FNM_NOESCAPE: a backslash is an ordinary character.
   return fnmatch(std::string(pattern).c_str(), std::string(text).c_str(), FNM_NOESCAPE) == 0;
 }
 
@@ -122,7 +122,7 @@ std::string exact_glob(std::string_view text) {
 
 bool natural_less(std::string_view a, std::string_view b) {
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  // Returns the digits of the number that begins there, without leading zeros.
+  // Returns the digits of the number that begins at text[at], without leading zeros.
   const auto number = [&](std::string_view text, std::size_t& at) {
     while (at < text.size() && text[at] == '0') ++at;
     const std::size_t begin = at;
@@ -212,7 +212,7 @@ std::string shell_word(std::string_view word) {
 
 std::vector<std::string> shell_words(std::string_view line) {
   std::vector<std::string> words;
-  bool inside = false;  // true if a word has begun; '' is a word
+  bool inside = false;  // true if a word has begun, even if it has no character yet, as in ''
   char quote = 0;
   for (std::size_t i = 0; i < line.size(); ++i) {
     char c = line[i];

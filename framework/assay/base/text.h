@@ -39,7 +39,7 @@ template <typename First, typename... T>
 
 // Returns a number in groups of three digits, as the failure text prints counts: "1 032".
 std::string grouped(std::int64_t count);
-// The digits of a whole number, as std::to_string() returns them.
+// Returns the digits of a whole number, which std::to_string() gives, in groups of three.
 std::string grouped(std::string digits);
 // Returns a number of things: "1 case", "1 032 cases".
 std::string counted(std::int64_t count, std::string_view noun);

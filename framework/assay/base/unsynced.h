@@ -11,7 +11,7 @@ class UnsyncedWrites {
   ~UnsyncedWrites();
   UnsyncedWrites(const UnsyncedWrites&) = delete;
   UnsyncedWrites& operator=(const UnsyncedWrites&) = delete;
-  static bool active();  // true if one lives on this thread
+  static bool active();  // true if an object of this class lives on this thread
 };
 
 }  // namespace assay
