@@ -82,8 +82,8 @@ class SpecText {
     return whole_of(setting, setting.value, low, high, wanted);
   }
   bool flag(const Setting& setting) const;  // 0, 1, false or true
-  // Returns the index within `words` of the setting's value. Throws Refusal if the value is none of
-  // the words.
+  // Returns the index in `words` of the setting's value. Throws Refusal if `words` does not have
+  // the value.
   std::size_t choice(const Setting& setting, std::span<const std::string> words) const;
   // Returns the row of a table whose name is the setting's value.
   template <typename Rows>
