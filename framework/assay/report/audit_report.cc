@@ -43,7 +43,7 @@ std::string audit_text(const audit::AuditResult& result, int listed) {
     out += formatted("{}{}\n{}", out.empty() ? "" : "\n", table.title, columns_text(lines));
     if (!table.note.empty()) out += printable_lines(table.note) + "\n";
   }
-  std::string first;  // a line that repeats one
+  std::string first;  // the first command line that repeats an escaped corruption
   for (const audit::Escape& e : result.escapes) {
     if (first.empty() && !e.repeat.empty()) first = e.repeat;
   }

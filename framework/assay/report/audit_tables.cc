@@ -12,7 +12,7 @@ namespace {
 using audit::AuditResult;
 using audit::TargetResult;
 
-// Truncates the score, so that it is never "1" unless all were caught.
+// Returns the score with its digits cut off, so that it is "1" only if all corruptions were caught.
 std::string score_text(double score) {
   return formatted("{:.3f}", std::floor(1000 * score) / 1000);
 }
@@ -51,11 +51,11 @@ AuditTable scores(const AuditResult& result) {
 }
 
 AuditTable findings(const AuditResult& result, int listed) {
-  constexpr int kMost = 4;  // for each target, unless all are listed
+  constexpr int kMost = 4;  // at most this many findings are listed for each target, unless all are
   std::size_t left_out = 0;
   AuditTable table{"not audited", {"target", "case", "finding"}, {}};
   for (const TargetResult& t : result.targets) {
-    // Cases with the same finding share one line.
+    // Cases of a target with the same finding share one line.
     std::vector<std::pair<std::string, std::vector<std::string>>> by_words;
     for (const audit::Finding& f : t.findings) {
       const std::string words = formatted("{}: {}", finding_words(f.kind), f.because);
@@ -111,7 +111,8 @@ std::string least_text(const audit::Sight& s) {
   return s.least ? grouped(*s.least) : formatted("> {}", grouped(s.most));
 }
 
-// One row for each target and dtype: the smallest error of each kind, and the blind elements.
+// Returns one row for each target and dtype: the smallest error of each kind that was seen, and the
+// blind elements.
 AuditTable sights(const AuditResult& result) {
   AuditTable table{"the smallest errors seen", {"target", "dtype"}, {}};
   table.note = "blind: so many of the smallest elements could be 0 together, and it passes";

@@ -15,10 +15,10 @@ struct AuditTable {
   std::string note = {};  // text below the table
 };
 
-// Returns the tables that have rows, in reading order. `listed` as in audit_text().
+// Returns the tables that have rows, in reading order. `listed` limits the rows as in audit_text().
 std::vector<AuditTable> audit_tables(const audit::AuditResult& result, int listed);
 
-// "does not pass the right output", ...
+// Returns the words for a kind of finding, such as "does not pass the right output".
 std::string_view finding_words(audit::Finding::Kind kind);
 
 }  // namespace assay::report

@@ -12,7 +12,8 @@
 namespace assay::report {
 namespace {
 
-// Half octaves within the range, plus one step below it and one above.
+// The histogram has steps of half an octave within the range of the bins, plus one step below the
+// range and one above.
 constexpr int kStepBins = 1 << (simd::kBinBits - 1);
 constexpr int kSteps = (simd::kRatioBins - 2) / kStepBins;
 
@@ -26,7 +27,8 @@ double share_of(std::int64_t part, std::int64_t whole) {
   return static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// Places several lines at one point beside each other.
+// Returns the horizontal offset of line i of n, so that several lines at one point stand beside
+// each other.
 double aside(std::size_t i, std::size_t n) {
   if (n < 2) return 0;
   return std::min(0.5, 0.12 * static_cast<double>(n - 1)) *
@@ -54,7 +56,8 @@ std::vector<PlotSeries> bit_series(const std::vector<CampaignLine>& lines,
     for (const campaign::SeriesResult& s : gate.series) {
       if (s.series.bit < 0 || s.series.direction != direction) continue;
       bits.insert(s.series.bit);
-      // The line ends if another census of the cell begins, or if no element can take the flip.
+      // A point of NaN breaks the line. It is broken if the bits of another census of the cell
+      // begin, or if no element can take the flip.
       if (s.series.bit <= last || s.detected.rate.trials == 0) {
         series.points.push_back({0, NAN, ""});
       }
@@ -94,7 +97,7 @@ PlotAxis bit_axis(const std::set<int>& bits) {
   return axis;
 }
 
-// Returns log2 of the upper edge of a step.
+// Returns log2 of the upper edge of a step of the histogram.
 double upper_edge(int step) { return std::log2(campaign::ratio_edge((step + 1) * kStepBins)); }
 
 std::int64_t in_step(const campaign::RatioCounts& counts, int step) {
@@ -103,7 +106,7 @@ std::int64_t in_step(const campaign::RatioCounts& counts, int step) {
   return sum;
 }
 
-// Returns 10^(e + 2) as a readable percentage.
+// Returns the rate 10^e as a readable percentage, which is 10^(e + 2).
 std::string percent_tick(int e) {
   return e < -6 ? formatted("1e{}", e + 2) : short_number(std::pow(10.0, e + 2), 4);
 }
@@ -164,7 +167,8 @@ std::string roc_plot(const std::vector<CampaignLine>& lines) {
     if (!curves.back().empty()) rows = std::max(rows, line.result().alarms.rate.trials);
   }
   if (!any) return "";
-  // The axis goes down to one of all rows. The place for no row is to the left of that.
+  // The axis goes down to a false alarm in one of all rows. Gates without a false alarm stand to
+  // the left of that.
   const double least = std::floor(std::log10(1 / static_cast<double>(rows)));
   const double none = least - 0.6;
   Plot plot{.title = "Detection against false alarms, as the threshold is multiplied (ROC)",
@@ -182,7 +186,8 @@ std::string roc_plot(const std::vector<CampaignLine>& lines) {
         .color = lines[i].color, .run = lines[i].run, .faint = lines[i].result().is_void()};
     bool marked = false;
     for (const campaign::RocPoint& p : curves[i]) {
-      // Without false alarms, a larger threshold only detects less.
+      // If a threshold gives no false alarm, a larger one only detects less, so the curve ends
+      // here.
       if (marked && !series.points.empty() && p.false_alarms == 0) break;
       const bool is_threshold = !marked && p.multiple >= 1;
       marked = marked || is_threshold;
@@ -210,7 +215,7 @@ std::vector<RatioStep> ratio_steps(const campaign::GateResult& gate) {
     last = s;
   }
   std::vector<RatioStep> steps;
-  // T itself is always shown.
+  // The histogram always shows the threshold, even if no ratio is near it.
   constexpr int kAtOne = simd::kBinAtOne / kStepBins;
   first = std::min(first, kAtOne - 1);
   last = std::max(last, kAtOne);
@@ -255,7 +260,7 @@ std::string ratio_plots(const std::vector<CampaignLine>& lines) {
     const double first = steps[1].left, last = steps.back().left - 0.6;
     const int step = last - first > 18 ? 4 : last - first > 8 ? 2 : 1;
     for (int e = -16; e <= 16; e += step) {
-      // Leaves space for the words at both ends.
+      // No tick is near the ends, because the words for the first and last step stand there.
       if (e > first + 0.07 * (last - first) && e < last - 0.07 * (last - first)) {
         plot.x.ticks.push_back({double(e), ratio_tick(e)});
       }

@@ -1,4 +1,5 @@
-// The pictures of a campaign's page: rates by bit, ROC curves, and histograms of D/T.
+// The pictures of a campaign's page: detection rates by bit, ROC curves, and histograms of D/T
+// (difference over threshold).
 #pragma once
 
 #include <cstddef>
@@ -9,9 +10,9 @@
 
 namespace assay::report {
 
-// One gate of one result's cell: a series of a chart, a column of a table.
+// One gate of a cell of one result. It is a series of a chart, or a column of a table.
 struct CampaignLine {
-  std::string name;       // the gate, and the result's letter if there are several
+  std::string name;       // name of the gate, and the letter of the result if there are several
   std::size_t color = 0;  // of the gate
   std::size_t run = 0;    // the result, from 0
   const campaign::SavedCell* cell = nullptr;
@@ -22,28 +23,32 @@ struct CampaignLine {
 
 // Returns "bit 7, 0 to 1", "flips,k=1,site=row" without default settings, or "zero (class x)".
 std::string series_name(const campaign::SavedCell& cell, const campaign::Series& series);
-// Returns "30 % of 200 (60); 95 % interval 20 to 40 %". Without an interval, the text has bounds or
-// the reason instead.
+// Returns "30 % of 200 (60); 95 % interval 20 to 40 %". If the rate has no interval, the text has
+// its bounds or the reason instead.
 std::string rate_words(const campaign::MeasuredRate& rate);
 
-// Detection by bit, one chart for each direction, with intervals. Published rates are open
-// diamonds. Returns an empty string if there is no census.
+// Returns pictures of the detection rate by bit with its interval: one chart for each direction.
+// Published rates are open diamonds. Returns an empty string if there is no census.
 std::string bits_plots(const std::vector<CampaignLine>& lines);
-// False alarms against detection as the threshold is multiplied. The threshold itself is marked.
-// Returns an empty string if no gate has both clean rows and faults.
+// Returns the picture of the detection rate against the rate of false alarms, as the threshold is
+// multiplied. The threshold itself is marked. Returns an empty string if no gate has both clean
+// rows and faults.
 std::string roc_plot(const std::vector<CampaignLine>& lines);
-// Shares of the clean rows and of the faulty checks by D/T, one chart for each line.
+// Returns one chart for each line: the shares of the clean rows and of the faulty checks by D/T,
+// their difference over the threshold.
 std::string ratio_plots(const std::vector<CampaignLine>& lines);
 
-// Half an octave of D/T in a histogram.
+// A step of half an octave in a histogram of D/T (difference over threshold).
 struct RatioStep {
-  std::string from_to;         // "0.5 to 0.75"
-  double left = 0, right = 0;  // log2 of its edges, steps without edges are beside the others
+  std::string from_to;  // "0.5 to 0.75"
+  // log2 of the step's edges. The first and the last step have no such edges and stand beside the
+  // others.
+  double left = 0, right = 0;
   std::int64_t clean = 0, faulty = 0;
 };
-// Returns the steps from the first to the last that is not empty. One step at the front has the
-// ratios below 2^-16 or within an elementwise bound. One at the end has those above 2^16, infinite
-// or NaN.
+// Returns the steps from the first to the last that is not empty. One more step in front has the
+// ratios below 2^-16, or within an elementwise bound. One more step at the end has the ratios that
+// are above 2^16, infinite or NaN.
 std::vector<RatioStep> ratio_steps(const campaign::GateResult& gate);
 
 }  // namespace assay::report

@@ -79,7 +79,7 @@ std::string clean_table(const campaign::CellResult& result) {
   return out;
 }
 
-// Explains the short forms that these results use.
+// Returns the notes that explain the short forms of these results.
 std::string notes_text(const std::vector<campaign::CellResult>& results) {
   ShortForms used;
   for (const campaign::CellResult& result : results) {
@@ -123,7 +123,7 @@ std::string fault_table(const campaign::Cell& cell, const campaign::CellResult& 
     const campaign::SeriesResult& r = first[s];
     masked += r.faults.masked;
     not_finite += r.faults.not_finite;
-    // Consecutive bits that all gates always detect, or never, share one line.
+    // Consecutive bits share one line if all gates always detect their flips, or never detect them.
     std::size_t last = s;
     if (!in_full && r.series.bit >= 0 && all_or_nothing(result, s)) {
       while (last + 1 < first.size() && first[last + 1].series.fault == r.series.fault &&
@@ -174,7 +174,7 @@ std::string fault_table(const campaign::Cell& cell, const campaign::CellResult& 
   return out;
 }
 
-// low,high,interval_by,matrices,bound_by_trials,bound_by_matrices
+// Returns the fields low,high,interval_by,matrices,bound_by_trials,bound_by_matrices.
 std::string rate_csv(const campaign::MeasuredRate& r) {
   std::string out = r.interval ? formatted("{},{},matrices", r.interval->low, r.interval->high)
                                : std::string(r.rate.trials > 0 ? "-,-,-" : ",,");
@@ -253,7 +253,8 @@ std::string campaign_csv(const campaign::Plan& plan,
       "not_checkable,dismissed,void,class\n";
   for (const campaign::CellResult& result : results) {
     const campaign::Cell& cell = plan.cells[result.cell];
-    // Other operators have other sizes, which are in the cell's name.
+    // The columns M, K and N are filled only for products. The sizes of other operators are in the
+    // cell's name.
     const bool has_mkn = cell.is_product() && cell.shape.size() == 3;
     for (const campaign::GateResult& g : result.gates) {
       const std::string start = formatted(
@@ -309,7 +310,7 @@ std::string published_text(const std::vector<campaign::Comparison>& comparisons,
     std::string ours = c.ours.rate.trials == 0 ? "not injectable" : rate_text(c.ours);
     if (c.is_void && p.bit >= 0 && c.ours.rate.events > 0) ours += " void";
     std::string verdict = "agrees";
-    // A void cell has nothing to compare.
+    // A published rate that is "void" cannot agree or differ.
     if (p.word == "void") {
       verdict = "";
     } else if (!p.remark.empty()) {

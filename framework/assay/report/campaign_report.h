@@ -9,18 +9,18 @@
 
 namespace assay::report {
 
-// For each cell: the false alarms of every gate, and the share of the faults that it detected, also
-// by class. Rates are in percent, with 95 % intervals by matrices, or with both bounds if none or
-// all were detected. Notes at the end explain the short forms. With `bits_in_full`, also lists the
-// bits that every gate detected always or never.
+// Returns for each cell the false alarms of every gate, and the share of the faults that the gate
+// detected, also by class. Rates are in percent. They have 95 % intervals by matrices, or both
+// bounds if none or all were detected. Notes at the end explain the short forms. With
+// `bits_in_full`, the text also lists the bits that every gate detected always or never.
 std::string campaign_text(const campaign::Plan& plan,
                           const std::vector<campaign::CellResult>& results,
                           bool bits_in_full = false);
-// One line for each cell, gate and series, with the clean rows first.
+// Returns CSV with one line for each cell, gate and series. The lines of the clean rows come first.
 std::string campaign_csv(const campaign::Plan& plan,
                          const std::vector<campaign::CellResult>& results);
 
-// The short forms that the results of some gates use, for the notes that explain them.
+// Says which short forms the results of some gates use, so that notes can explain them.
 struct ShortForms {
   bool bounds = false, no_interval = false, is_void = false;
   void add(const campaign::GateResult& gate);
@@ -37,8 +37,9 @@ std::string rate_percent(double rate);
 //   "-"                    no trials
 std::string rate_text(const campaign::MeasuredRate& rate);
 
-// One line for each cell: the published rate, ours with its interval, and "agrees", "differs" with
-// the reason if it is known, or "defect: WHY". `left_out` comes from variants_left_out().
+// Returns one line for each cell of a published table: the published rate, ours with its interval,
+// and "agrees", "differs" with the reason if it is known, or "defect: WHY". `left_out` comes from
+// variants_left_out().
 std::string published_text(const std::vector<campaign::Comparison>& comparisons,
                            const std::vector<std::string>& left_out);
 

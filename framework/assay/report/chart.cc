@@ -18,7 +18,7 @@ constexpr const char* kColors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
 
 std::string color_of(std::size_t i) { return kColors[i % std::size(kColors)]; }
 
-// Coordinates in tenths of a pixel.
+// Returns a coordinate as text, rounded to tenths of a pixel.
 std::string at(double v) { return formatted("{:.1f}", v); }
 
 // One axis: the range of values that it shows, and their positions.
@@ -34,7 +34,7 @@ class Axis {
     high_ = std::max(high_, v);
   }
 
-  // Rounds the ends outwards to ticks. Does not move ends at which bars stand.
+  // Rounds the ends of the axis outwards to ticks. An end at which bars stand is not moved.
   void settle(bool round_ends) {
     if (!(low_ <= high_)) low_ = high_ = 1;
     if (log_) {
@@ -87,7 +87,7 @@ std::string line(double x1, double y1, double x2, double y2, const char* color) 
                    at(y1), at(x2), at(y2), color);
 }
 
-// Names in rows below the chart, with as many in a row as fit.
+// Adds the names of the series below the chart, as many in each row as fit.
 struct Legend {
   std::vector<double> x, y;
   double height = 0;
@@ -151,7 +151,7 @@ std::string chart_svg(const study::StudyChart& chart) {
   const Legend legend(chart);
   const double bottom = kHeight - 56 - legend.height, right = kWidth - kRight;
   const bool is_bars = chart.kind == study::ChartKind::kBars;
-  // Half a slot is free at each end, so that bars do not cross the axis.
+  // Bars have half a slot free at each end, so that they do not cross the axis.
   std::size_t slots = 1;
   for (const study::StudySeries& s : chart.series) slots = std::max(slots, s.y.size());
   const double slot = (right - kLeft) / static_cast<double>(slots), margin = is_bars ? slot / 2 : 0;
@@ -161,7 +161,7 @@ std::string chart_svg(const study::StudyChart& chart) {
     for (const double v : s.y) y.include(v);
   }
   if (is_bars && !chart.log_y) y.include(0);
-  // A count of 1 must be visible above a logarithmic axis.
+  // A logarithmic axis begins below the smallest value, so that its bar is visible.
   if (is_bars && chart.log_y) {
     double least = HUGE_VAL;
     for (const study::StudySeries& s : chart.series) {
@@ -210,18 +210,20 @@ std::string chart_svg(const study::StudyChart& chart) {
 }
 
 std::string rows_svg(const RowsChart& chart) {
-  // All rows share the height. Names are shown only while they are readable.
+  // All rows together have a fixed height. The names are shown only if the rows are high enough to
+  // be readable.
   const double rows = static_cast<double>(std::max<std::size_t>(chart.rows.size(), 1));
   const double row = std::clamp(560 / rows, 1.0, 22.0), bar = std::max(0.75 * row, 0.5);
   const bool named = row >= 11;
-  // Assumes characters of one width, so that the width is known before a browser draws them.
+  // The width of a character. All are assumed to have this width, because a browser's own is not
+  // known here.
   constexpr double kCharacter = 7, kMostLabel = 300;
   const auto wide = [](const std::string& label) {
     return kCharacter * static_cast<double>(label.size());
   };
   double longest = 0;
   for (const RowsChart::Row& r : chart.rows) longest = std::max(longest, wide(r.label));
-  // Half of a tick's number is to the left of the axis.
+  // At least 40, because half of a tick's number stands to the left of the axis.
   const double left = named ? std::clamp(longest + 14, 40.0, kMostLabel + 14) : 40;
   const double right = kWidth - 40, bottom = kTop + row * rows;
   Axis x(chart.logarithmic, left, right);
@@ -251,7 +253,8 @@ std::string rows_svg(const RowsChart& chart) {
       out += text(left - 6, top + row / 2 + 4, "end", r.label, fitted);
     }
     if (std::isnan(r.value)) continue;
-    // A value beyond the axis, such as infinity or 0 on a logarithmic axis, is a mark at its end.
+    // If the value is beyond the axis, such as infinity or 0 on a logarithmic axis, a mark stands
+    // at the end of the axis instead of a bar.
     const bool beyond = !x.shows(r.value);
     const double end = r.value > 0 || !beyond ? x.place(r.value) : left;
     const double from = beyond ? std::min(end, right - 1) : std::min(start, end);

@@ -14,23 +14,24 @@ namespace assay::report {
 // not finite, and values of 0 and below on a logarithmic axis, are left out.
 std::string chart_svg(const study::StudyChart& chart);
 
-// One horizontal bar for each row, from the left. The row's name is beside it unless there are too
-// many rows.
+// A chart with one horizontal bar for each row, from the left. The row's name is beside its bar
+// unless there are too many rows.
 struct RowsChart {
   struct Row {
     std::string label;
-    double value;       // NaN has no bar, a value beyond the axis is a mark at its end
-    std::string color;  // of CSS: "var(--fail)"
-    std::string words;  // the value in its tooltip, behind the name
+    // A NaN has no bar. A value beyond the axis has a mark at the end of the axis.
+    double value;
+    std::string color;  // CSS colour of the bar: "var(--fail)"
+    std::string words;  // the text in the bar's tooltip after the name, which gives the value
   };
   std::string title;
   bool logarithmic = false;
   std::vector<double> shown = {};     // values that the axis always shows
-  std::optional<double> marked = {};  // value at which a line is drawn
+  std::optional<double> marked = {};  // a line is drawn across the chart at this value
   std::vector<Row> rows = {};
 };
-// As wide as the page, in the colours of its frame (report/page.h). Special characters of names are
-// escaped, so that a browser runs nothing in them.
+// Returns the chart as SVG. It is as wide as the page, in the colours of the page's frame
+// (report/page.h). Special characters of names are escaped, so that a browser runs nothing in them.
 std::string rows_svg(const RowsChart& chart);
 
 }  // namespace assay::report

@@ -37,7 +37,8 @@ std::string mismatch_line(const Verdict& v, const Mismatch& mismatch) {
                    words.ulps.empty() ? "" : formatted(", {} ulp", words.ulps));
 }
 
-// Three digits, rounded up, because a suggested tolerance must pass.
+// Returns a suggested tolerance as text with three digits. It is rounded up, because the output
+// must pass with the printed number.
 std::string offered(double value) {
   std::string text = short_number(value);
   for (double step = value; std::strtod(text.c_str(), nullptr) < value;) {
@@ -47,8 +48,8 @@ std::string offered(double value) {
   return text;
 }
 
-// The tolerances that would pass: an rtol at the bound's atol, if any rtol is enough, and an atol
-// at the bound's rtol.
+// The tolerances that would let the output pass: an rtol to use with the bound's atol, which is
+// empty if no rtol is enough, and an atol to use with the bound's rtol.
 struct Offer {
   std::string rtol, atol;
 };
@@ -64,10 +65,10 @@ std::size_t width_of(const std::string& text) {
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
-// The number of cases up to which a table also lists those that passed.
+// Up to this number of cases, a table also lists those that passed.
 constexpr std::size_t kFewCases = 50;
 
-// Known failures have a row too.
+// True if the case needs no row. A known failure has one, although the gate passes with it.
 bool has_nothing_to_say(const CaseReport& c) { return c.passes() && c.remark == Remark::kNone; }
 // Returns the name of a case for explanations, with the user's name for it if that differs.
 std::string place_of(const CaseReport& c) {
@@ -139,7 +140,8 @@ std::string blind_cell(const Verdict& v) {
 
 MismatchWords mismatch_words(const Verdict& v, const Mismatch& mismatch) {
   const Format& f = *v.format;
-  // If the standard does not round golden values, the value is shown as it was compared.
+  // If the standard does not round golden values, the output was compared with the value as stored.
+  // So this value is shown if it differs from the rounded one.
   const auto as_stored = [&](double expected, std::uint64_t bits) {
     return !row_of(v.bound.rule).by_codes && !v.bound.round_expected && std::isfinite(expected) &&
            expected != decode(part_format(f), bits);
@@ -197,7 +199,7 @@ std::vector<ExplanationLine> lines_of(const Verdict& v) {
     lines.push_back({"note: ", printable_sentence(note)});
   }
   if (v.mismatches > 0 && v.metrics) {
-    // No tolerance is suggested if none would help.
+    // If special values are mismatches, no tolerance would help, so the line says that instead.
     if (v.special_mismatches > 0 && v.bound.rule != Rule::kBits) {
       lines.push_back({"no tolerance would pass: ", special_difference(v)});
     } else if (v.bound.is_plain()) {
@@ -240,7 +242,8 @@ std::string explain(const AbftVerdict& v, const std::string& reproduce) {
     const std::string_view source = v.from_golden ? "golden says" : "the operands say";
     text += formatted("\n  {}{} {}, {} {} to {}: ", batch, flag.is_column ? "column" : "row",
                       flag.index, flag.is_column ? "rows" : "columns", flag.first, flag.last);
-    // With an infinite or NaN element there is no meaningful difference.
+    // The difference of a group with an infinite or NaN element means nothing, so it is not
+    // printed.
     const bool special = flag.element && !std::isfinite(flag.element->actual);
     if (!special) {
       text += formatted("D {}, T {}, D/T {}", short_number(flag.reading.difference, 4),
@@ -304,7 +307,7 @@ std::string metrics_text(const Verdict& v) {
   const auto line = [&](std::string_view name, const std::string& value) {
     out += formatted("  {:<20}{}\n", name, value);
   };
-  // Adds a metric of the table. `more` follows the number.
+  // Adds the row of a metric to the table. `more` follows the number.
   const auto row = [&](const char* name, const std::string& more = "") {
     line(find_metric(name)->words, find_metric(name)->text(m) + more);
   };
@@ -424,7 +427,7 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
     if (!lists_all && has_nothing_to_say(c)) break;
     const bool bare = c.verdicts.empty() && !c.abft;
     if (!c.error.empty() || bare) add_row(c, c.outcome_text(), Outcome::kFail, nothing);
-    // A known failure is not shown as an alarm.
+    // A known failure has the colour of a warning and not that of a failure.
     const auto shown = [&](Outcome outcome) {
       if (c.remark == Remark::kNone || outcome != c.judged()) return outcome;
       return c.remark == Remark::kKnownFailure ? Outcome::kUntrusted : Outcome::kFail;

@@ -12,16 +12,17 @@ namespace assay::report {
 
 // Returns the failure text of one verdict: the difference in words, the worst elements with both
 // values in decimal and in bits, the special values and the pattern of the mismatches. It ends with
-// the tolerance that would pass, and the reproducer line if there is one. Several lines, no
-// trailing newline.
+// the tolerance that would pass, and the reproducer line if there is one. The text has several
+// lines and no line end at its end.
 std::string explain(const Verdict& verdict, const std::string& reproduce = "");
-// The parts of this text, for reports with another layout. This is an element outside its bound, in
-// words. `bound` and `ulps` are empty if they do not apply.
+// The parts of the text that explain() returns, for reports with another layout. MismatchWords
+// describes an element outside its bound. `bound` and `ulps` are empty if they do not apply.
 struct MismatchWords {
   std::string index, actual, expected, error, bound = {}, ulps = {};
 };
 MismatchWords mismatch_words(const Verdict& verdict, const Mismatch& mismatch);
-// A line after the worst elements, such as "where: " and "all in row 3".
+// A line after the worst elements, with a label such as "where: " and a text such as "all in row
+// 3".
 struct ExplanationLine {
   std::string_view label;
   std::string text;
@@ -29,15 +30,16 @@ struct ExplanationLine {
 std::string why_text(const Verdict& verdict);       // its first line
 std::string worst_heading(const Verdict& verdict);  // "worst 5", or "which are" if all are listed
 std::vector<ExplanationLine> lines_of(
-    const Verdict& verdict);  // all other lines, except `reproduce`
-// Returns the same for a check by checksums: the flagged rows or groups with D, T, D/T and z, the
-// element at which flagged rows and columns cross, and the single bit flip that explains it.
+    const Verdict& verdict);  // all other lines of the text, except `reproduce`
+// Returns the failure text of a check by checksums: the flagged rows or groups with the difference
+// D, the threshold T, D/T and z, the element at which flagged rows and columns cross, and the
+// single bit flip that explains it.
 std::string explain(const AbftVerdict& verdict, const std::string& reproduce = "");
 
-// Returns the same for a case that could not be read.
+// Returns the failure text of a case that could not be read.
 std::string explain_error(const CaseReport& c);
-// Returns the same for a case that is in a baseline or a list of known failures: the remark, and
-// the failure of its elements if there is one.
+// Returns the failure text of a case that is in a baseline or a list of known failures: the remark,
+// and the failure of its elements if there is one.
 std::string explain_remark(const CaseReport& c);
 
 // Returns the standard of a bound. If the user chose none, the text also has its origin: "torch",

@@ -18,12 +18,13 @@
 namespace assay::report {
 namespace {
 
-// Limits of the page without scripts, and of lists that give an overview.
+// The largest numbers of rows and explanations that the page shows without its script, and the
+// largest lengths of the lists that give an overview.
 constexpr std::size_t kPlainRows = 1000, kPlainExplanations = 200;
 constexpr std::size_t kListedFiles = 20, kListedOperators = 200, kChartRows = 40;
 
-// The columns of outcomes, the CSS classes of their words, and the words of the page if they
-// differ.
+// The columns of the table of outcomes. `word` is an outcome, `kind` the CSS class of its word, and
+// `words` the text on the page if that differs.
 struct OutcomeColumn {
   std::string_view word, kind, words = word;
 };
@@ -53,20 +54,21 @@ std::string metric_heads() {
   return heads;
 }
 
-// The name of a case, after its file if there are several.
+// Returns the cells with the name of a case, and in front of it the name of its file if there are
+// several files.
 std::string name_cells(const CaseReport& c, bool several) {
   return formatted("{}<td><code>{}</code></td>",
                    several ? formatted("<td><code>{}</code></td>", xml_escaped(c.file)) : "",
                    xml_escaped(c.title()));
 }
 
-// The outcome of a case, coloured.
+// Returns the cell with the outcome of a case, in the outcome's colour.
 std::string outcome_cell(const CaseReport& c, Outcome outcome) {
   return formatted("<td class={}><b>{}</b></td>", kind_of(c, outcome), c.outcome_text(outcome));
 }
 
-// A row of a verdict. `numbers` are the cells from the mismatches to the last metric, and `bound`
-// is HTML.
+// Returns the row of a verdict. `numbers` are the cells from the mismatches to the last metric, and
+// `bound` is HTML.
 std::string plain_row(const CaseReport& c, bool several, Outcome outcome,
                       const std::vector<std::string>& numbers, const std::string& bound) {
   std::string cells;
@@ -99,7 +101,8 @@ std::string plain_row(const CaseReport& c, const AbftVerdict& a, bool several) {
   return plain_row(c, several, a.outcome, numbers, "abft " + xml_escaped(a.spec));
 }
 
-// The page without its script: rows and explanations. If there are too many, failures come first.
+// The page as it looks without its script: rows and explanations. If there are more than the page
+// can hold, those of failures are kept.
 class Plain {
  public:
   explicit Plain(const GateReport& report) : several_(!report.files.empty()) {
@@ -177,7 +180,7 @@ class Plain {
   std::size_t listed_ = 0, explained_ = 0;
 };
 
-// The texts with their counts, the most frequent first.
+// Returns the texts with their counts, the most frequent text first.
 std::string counted_text(const std::map<std::string, std::int64_t>& counts) {
   std::vector<std::pair<std::string, std::int64_t>> order(counts.begin(), counts.end());
   std::ranges::stable_sort(order, [](const auto& a, const auto& b) { return a.second > b.second; });
@@ -190,7 +193,7 @@ std::string counted_text(const std::map<std::string, std::int64_t>& counts) {
   return joined(parts);
 }
 
-// A list of facts about the run: the producers, the standards and the files.
+// Returns a list of facts about the run: the producers, the standards and the files.
 std::string facts(const GateReport& report) {
   std::map<std::string, std::int64_t> standards, producers;
   for (const CaseReport& c : report.cases) {
@@ -271,10 +274,11 @@ std::string operators(const GateReport& report) {
   return out + "</details>\n";
 }
 
-// Limits a ratio to the axis. 0 has no place on it.
+// Limits a ratio to the range of the logarithmic axis. 0 stays 0, which is drawn as a mark at the
+// end.
 double drawn_ratio(double ratio) { return ratio == 0 ? 0 : std::clamp(ratio, 1e-4, 1e4); }
 
-// Bars of all cases, or only of the worst ones if there are many.
+// Returns charts with a bar for each case, or only for the worst ones if there are many.
 std::string charts(const GateReport& report) {
   RowsChart ratios{.title = "largest error / bound (above 1 fails; the axis ends at 1e-4 and 1e4)",
                    .logarithmic = true,

@@ -19,7 +19,7 @@
 namespace assay::report {
 namespace {
 
-// Returns a text as JSON.
+// Returns a text as a JSON string.
 std::string json_text(std::string_view text) {
   using wire::Json;
   return Json(printable_lines(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -32,7 +32,7 @@ class Strings {
     return numbers_.try_emplace(std::move(text), numbers_.size()).first->second;
   }
 
-  // Returns the texts in natural order, and the new place of each number.
+  // Sets `texts` to the stored texts in natural order. Returns the place there of each number.
   std::vector<std::size_t> order(std::vector<const std::string*>& texts) const {
     texts.assign(numbers_.size(), nullptr);
     for (const auto& [text, number] : numbers_) texts[number] = &text;
@@ -56,10 +56,10 @@ class Strings {
   std::unordered_map<std::string, std::size_t> numbers_;
 };
 
-// The colour of a row.
+// The kind of a row, which decides its colour.
 enum Kind : std::uint8_t { kGood, kWarned, kBad };
 
-// The places in a row of the JSON. html_script.cc has the same.
+// The index of each value in a row of the JSON. The script in html_script.cc has the same list.
 enum Place : std::uint8_t {
   kName,
   kFile,
@@ -84,7 +84,7 @@ struct Row {
   std::string detail;
 };
 
-// CaseReport::rank() for one row of a case.
+// Returns CaseReport::rank() for one row of a case, which may have several rows.
 int rank_of(const CaseReport& c, Outcome outcome) {
   if (!c.error.empty()) return 0;
   if (c.remark != Remark::kNone && outcome == c.judged()) {
@@ -116,7 +116,8 @@ Row row_of(const CaseReport& c, Outcome outcome) {
   return row;
 }
 
-// Returns the counts of a histogram by octaves: [title, below the first, [[octave, count], ...]].
+// Returns the counts of a histogram by octaves as [title, count below the first octave, [[octave,
+// count], ...]].
 std::string histogram_json(std::string_view title, const Histogram& h) {
   if (h.per_octave == 0 || h.total() == 0) return "";
   std::map<int, std::int64_t> octaves;
@@ -130,8 +131,8 @@ std::string histogram_json(std::string_view title, const Histogram& h) {
   return formatted("[{},{},[{}]]", json_text(title), h.below, out);
 }
 
-// Returns [rows, columns, rows of a block, columns of a block, blocks across, [block, mismatches in
-// it, ...]].
+// Returns the map of mismatches as [rows, columns, rows of a block, columns of a block, blocks
+// across, [block, mismatches in the block, ...]].
 std::string map_json(const MismatchMap& map) {
   std::string out;
   for (std::size_t i = 0; i < map.counts.size(); ++i) {
@@ -141,7 +142,7 @@ std::string map_json(const MismatchMap& map) {
                    map.block_columns, map.across, out);
 }
 
-// The details of a row: an object without the keys that have no value.
+// The details of a row as a JSON object. Keys without a value are left out.
 class Detail {
  public:
   void add(std::string_view key, const std::string& json) {
@@ -172,7 +173,7 @@ std::string detail_of(const CaseReport& c, const Verdict& v, bool pictured) {
   }
   std::string lines;
   for (const ExplanationLine& line : lines_of(v)) {
-    if (line.label == "note: ") continue;  // the row has them
+    if (line.label == "note: ") continue;  // notes are left out, because the row already has them
     lines += formatted("{}[{},{}]", lines.empty() ? "" : ",", json_text(line.label),
                        json_text(line.text));
   }

@@ -10,8 +10,8 @@
 
 namespace assay::report {
 
-// The largest number of rows that have an explanation in the page: the first ones that did not
-// pass. `--json` has all.
+// The largest number of rows whose explanation is in the page. These are the first rows that did
+// not pass. The results of `--json` have all explanations.
 inline constexpr std::size_t kExplainedRows = 20000;
 
 // Error metrics that are columns of the page, by their names.

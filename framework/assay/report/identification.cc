@@ -48,7 +48,7 @@ std::string function_text(const Finding& f) {
     out = formatted("    nothing fits of {} candidates, and no known bound of the error is kept\n",
                     grouped(f.tried));
   }
-  // The first line is left out, because it repeats this.
+  // The first of the function's lines is left out, because it repeats what is already printed.
   return out + f.function_lines.substr(f.function_lines.find('\n') + 1);
 }
 

@@ -9,7 +9,7 @@
 namespace assay::report {
 namespace {
 
-// The counts of a suite.
+// The attributes with counts of a JUnit suite.
 struct SuiteCounts {
   std::int64_t tests = 0, failures = 0, errors = 0, skipped = 0;
   double seconds = 0;
@@ -85,7 +85,8 @@ std::string testcase(const CaseReport& c, SuiteCounts& counts) {
 }  // namespace
 
 std::string gate_junit(const GateReport& report) {
-  // One suite for each file, in their order. If there is one file, its suite is the whole.
+  // Each file is a suite, in the order of the files. If there is only one file, its suite holds all
+  // cases.
   std::vector<std::string> files = report.files;
   if (files.empty()) files.emplace_back();
   std::vector<SuiteCounts> counts(files.size());

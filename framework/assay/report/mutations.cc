@@ -44,7 +44,7 @@ std::string mutation_table(const GateReport& report) {
                      any_abft ? formatted("{:>6}", row.abft) : "", through);
   }
   const MutationScore score = mutation_score(report);
-  // Never "100 %" unless it is all of them.
+  // The percentage is rounded down, so that it is "100 %" only if all mutations were caught.
   out += score.applied == 0 ? "no mutation could be applied\n"
                             : formatted("caught {} of {} ({} %)\n", score.caught, score.applied,
                                         short_number(std::floor(1000 * score.fraction()) / 10));

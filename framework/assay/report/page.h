@@ -9,12 +9,13 @@
 namespace assay::report {
 
 struct Page {
-  std::string title;        // of the window, any text
-  std::string style = {};   // CSS behind the frame's own
-  std::string body = {};    // HTML
-  std::string data = {};    // JSON, for the script: document.getElementById("data").textContent
-  std::string script = {};  // JavaScript that runs after body and data are loaded
-  std::string footer = {};  // any text: the program that made the page, and the time
+  std::string title;       // title of the window, which may be any text
+  std::string style = {};  // CSS that follows that of the frame
+  std::string body = {};   // HTML
+  // JSON for the script, which reads it as document.getElementById("data").textContent.
+  std::string data = {};
+  std::string script = {};  // JavaScript that runs after `body` and `data` are loaded
+  std::string footer = {};  // the program that made the page, and the time, as any text
 };
 
 // The frame's CSS provides

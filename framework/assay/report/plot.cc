@@ -9,14 +9,15 @@ namespace assay::report {
 namespace {
 
 constexpr double kWidth = 460, kHeight = 300, kTop = 20, kBottom = 46;
-constexpr double kLetter = 6.6;  // the width of a digit at the font's size, plus a little
+constexpr double kLetter = 6.6;  // a little more than the width of a digit in the chart's font
 constexpr std::size_t kColors = 7, kRuns = 4;
 
 std::string at(double v) { return formatted("{:.1f}", v); }
 
 double drawn_width(const std::string& text) { return kLetter * static_cast<double>(text.size()); }
 
-// Returns "c1 r0". After the last colour, the first is used again.
+// Returns the CSS classes of a series, such as "c1 r0". After the last colour, the first is used
+// again.
 std::string classes(std::size_t color, std::size_t run, bool faint) {
   return formatted("c{} r{}{}", color % kColors + 1, run % kRuns, faint ? " faint" : "");
 }

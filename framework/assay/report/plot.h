@@ -9,8 +9,8 @@
 
 namespace assay::report {
 
-// The caller chooses the coordinates. For a logarithmic axis it passes logarithms, and ticks with
-// the original values.
+// A tick of an axis. The caller chooses the coordinates. For a logarithmic axis it passes the
+// logarithm of a value as `at`, and the value itself as `label`.
 struct PlotTick {
   double at;
   std::string label;
@@ -22,29 +22,32 @@ struct PlotAxis {
 };
 
 struct PlotPoint {
-  double x, y;  // no point if y is NaN, and the line is broken
+  double x, y;  // if y is NaN, no point is drawn and the line is broken
   std::string title;
-  double low = NAN, high = NAN;  // ends of the interval, NaN without one
-  bool large = false;            // stands out from the others
+  double low = NAN, high = NAN;  // ends of the point's interval, or NaN if it has none
+  bool large = false;            // true if the point stands out from the others
 };
 struct PlotBar {
-  double from, to, y;  // up to y from the axis
+  double from, to, y;  // the bar reaches from the axis to y
   std::string title;
 };
 struct PlotSeries {
-  std::size_t color = 0;  // the page's series, from 0
-  std::size_t run = 0;    // 0 is solid with filled marks, others are dashed with open marks
+  std::size_t color = 0;  // number of the series' colour, from 0
+  // 0 draws a solid line with filled marks, other numbers a dashed line with open marks.
+  std::size_t run = 0;
   bool faint = false;
-  bool joined = true;  // lines join the points if true, open diamonds without lines if false
+  // True if lines join the points. If false, the points are open diamonds without lines.
+  bool joined = true;
   std::vector<PlotPoint> points = {};
   std::vector<PlotBar> bars = {};
 };
 
 struct Plot {
-  std::string title;  // shown above, and read to users who do not see the picture
+  // The text above the picture, which is also read to users who do not see the picture.
+  std::string title;
   PlotAxis x, y;
   std::vector<PlotSeries> series = {};
-  std::vector<PlotTick> lines = {};  // vertical lines at x, with a word at the top
+  std::vector<PlotTick> lines = {};  // vertical lines at `at`, with `label` at the top
 };
 
 // Returns a <figure>, as wide as its container. Points beyond an axis are drawn at its end. Every
@@ -55,7 +58,7 @@ std::string plot_key(std::size_t color, std::size_t run, bool faint);
 // Returns a bar for a rate from 0 to 1 in a table's cell, with its interval. NaN has no bar.
 std::string rate_bar(double rate, double low, double high, std::size_t color, bool faint);
 
-// CSS of all of these, for Page::style.
+// CSS of the pictures and bars of this file, to be added to Page::style.
 extern const char* const kPlotStyle;
 
 }  // namespace assay::report

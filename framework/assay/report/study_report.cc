@@ -6,7 +6,7 @@
 namespace assay::report {
 namespace {
 
-// Five digits. A study passes values that need more digits as text.
+// Numbers have five digits. A study passes a value that needs more digits as text.
 std::string cell_text(const study::StudyCell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
   if (const auto* count = std::get_if<std::int64_t>(&cell)) return grouped(*count);

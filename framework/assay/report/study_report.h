@@ -7,11 +7,12 @@
 
 namespace assay::report {
 
-// The question, every table, drawings, and the findings with "yes" or "NO" before them.
+// Returns the study as text: the question, every table, drawings, and the findings with "yes" or
+// "NO" before them.
 std::string study_text(const study::StudyResult& result);
 
-// Returns a table with a head line. Cells with a comma, a quote or a line break are quoted (RFC
-// 4180). Numbers read back as the same float64. Others are "nan", "inf" and "-inf".
+// Returns a table as CSV with a head line. Cells with a comma, a quote or a line break are quoted
+// (RFC 4180). Numbers read back as the same float64. NaN and infinity are "nan", "inf" and "-inf".
 std::string study_csv(const study::StudyTable& table);
 
 }  // namespace assay::report

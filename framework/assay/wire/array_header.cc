@@ -12,7 +12,8 @@ namespace {
 
 using Table = SortedJson;
 
-// Deeper than any real header. Without a limit, a hostile header could overflow the stack.
+// The largest depth of a header's JSON, which is deeper than any real header. Without a limit, a
+// hostile header could overflow the stack.
 constexpr int kDeepestHeader = 16;
 
 Table parse(const std::string& text) {
@@ -21,8 +22,8 @@ Table parse(const std::string& text) {
   const auto callback = [&](int depth, Table::parse_event_t event, Table& value) {
     if (depth > kDeepestHeader) refuse("its JSON is nested too deeply");
     if (depth == 1 && event == Table::parse_event_t::key) of = value.get<std::string>();
-    // U+0000 would end the message that names it. The metadata of other programs in a file is not
-    // read.
+    // A text with U+0000 is refused, because the message that names it would end there. The
+    // metadata that other programs write to a file is not read, so it may have U+0000.
     if (value.is_string() && of != "__metadata__" &&
         value.get_ref<const std::string&>().find('\0') != std::string::npos) {
       refuse("the text {} of its JSON holds U+0000", value.dump());

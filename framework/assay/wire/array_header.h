@@ -11,9 +11,10 @@
 namespace assay::wire {
 
 struct ArrayHeader {
-  std::string name, dtype;  // as in the file, the dtype is "" if the file has none
+  std::string name, dtype;  // `dtype` is the file's own word, or "" if the file has none
   std::optional<Shape> shape;
-  std::int64_t begin = 0, end = 0;  // in bytes, only for safetensors
+  // The array's first byte in the file, and the end of its bytes. Set only for safetensors.
+  std::int64_t begin = 0, end = 0;
 };
 
 // Reads {"name": {"dtype": "BF16", "shape": [2, 3], "data_offsets": [0, 12]}, ...}. A key
@@ -23,7 +24,7 @@ struct ArrayHeader {
 std::vector<ArrayHeader> read_safetensors_header(const std::string& text);
 std::string safetensors_header(const std::vector<ArrayHeader>& arrays);
 
-// Reads {"dtype": "bfloat16", "shape": [2, 3]}. Either may be missing.
+// Reads {"dtype": "bfloat16", "shape": [2, 3]}. The dtype or the shape may be missing.
 ArrayHeader read_raw_header(const std::string& text);
 std::string raw_header(const std::string& dtype, const Shape& shape);
 

@@ -91,7 +91,8 @@ std::string audit_json(const audit::AuditResult& result, const AuditHead& head) 
     targets.push_back(target_json(result, t));
   }
   json["targets"] = std::move(targets);
-  // The output of a program may have any bytes.
+  // The output of an audited program may have any bytes. dumped() replaces those that are not
+  // UTF-8.
   return dumped(json, 1);
 }
 

@@ -13,7 +13,8 @@ namespace assay::wire {
 using Bins = std::vector<std::pair<int, std::int64_t>>;
 
 std::string bins_text(const Bins& bins);
-// Returns nothing if the text does not have bins with counts of at least 0.
+// Reads the text of bins_text(). Returns nothing if it does not have bins with counts of at least
+// 0.
 std::optional<Bins> read_bins(std::string_view text);
 
 }  // namespace assay::wire

@@ -91,7 +91,8 @@ campaign::RatioCounts ratios(const Json& object, std::int64_t most, const std::s
   return counts;
 }
 
-// Reads what was detected of a series. Throws if the counts contradict each other.
+// Reads the faults of a series and how many of them were detected. Throws if the counts contradict
+// each other.
 void read_seen(const Json& json, const std::string& where, campaign::SeenFaults& seen) {
   campaign::FaultCounts& faults = seen.faults;
   faults = {count(json, "injected", where), count(json, "masked", where),
@@ -120,7 +121,8 @@ int bit(const Json& json, const std::string& where) {
   return static_cast<int>(b);
 }
 
-// Returns the number of this fault among the cell's faults, and adds it if it is new.
+// Returns the index of this fault in the cell's list of faults. Adds the fault if the list does not
+// have it.
 std::size_t fault_number(SavedCell& cell, const campaign::SavedFault& fault) {
   for (std::size_t f = 0; f < cell.faults.size(); ++f) {
     if (cell.faults[f].text == fault.text && cell.faults[f].class_name == fault.class_name) {
@@ -193,7 +195,8 @@ campaign::GateResult gate_result(SavedCell& cell, const Json& json, const std::s
   hold(c.not_checkable <= c.rows && gate.alarms.rate.trials == c.rows - c.not_checkable, of_clean,
        "'alarms' must be of the rows that could be checked");
   gate.ratios = ratios(clean, c.rows, of_clean);
-  // The sums over the gate's faults, or over its census's bits, must be valid numbers, too.
+  // The sum of the faults of a gate, and the sum over the bits of its census, must be valid
+  // numbers, too. So they are also checked.
   std::int64_t room = std::int64_t{1} << 53;
   for (const Json& one : list(json, "faults", here)) {
     const std::string place = formatted("{}: fault {}", here, gate.series.size() + 1);
@@ -262,7 +265,7 @@ SavedCell cell_of(const Json& json, const std::string& source) {
   return cell;
 }
 
-// Describes a file of another schema, and the command that makes a page from it.
+// Says what a file with another schema holds, and which command makes a page from it.
 std::string what_it_is(const Json& json) {
   if (json.contains("cases")) {
     return "it is a result of `assay gate` or `compare`; a gate writes its page itself: `assay "
@@ -294,7 +297,7 @@ Json rate_json(const campaign::MeasuredRate& r) {
   return json;
 }
 
-// Returns bins in the format of docs/campaigns.md.
+// Returns the counts of the bins in the format of docs/campaigns.md.
 std::string ratios_text(const campaign::RatioCounts& counts) {
   Bins bins;
   for (std::size_t i = 0; i < counts.size(); ++i) {

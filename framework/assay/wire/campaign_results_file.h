@@ -21,9 +21,9 @@ std::string campaign_json(const campaign::Plan& plan,
 // - a value has another type or range, or counts contradict each other,
 // - it is from a version before 0.2.0, which did not record the number of matrices of a rate.
 campaign::SavedCampaign parse_campaign_results(const std::string& json, const std::string& source);
-// Reads a file of at most 64 MiB, or the output folder of a campaign. Throws Refusal
-// as above, or if a folder has no results yet. Throws std::runtime_error if the file cannot be
-// read.
+// Reads a file of at most 64 MiB, or the output folder of a campaign. Throws Refusal as
+// parse_campaign_results() does, or if a folder has no results yet. Throws std::runtime_error if
+// the file cannot be read.
 campaign::SavedCampaign read_campaign_results(const std::string& path);
 
 }  // namespace assay::wire

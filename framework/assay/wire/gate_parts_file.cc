@@ -19,7 +19,7 @@ std::size_t rank_of(const std::string& outcome, const std::string& where) {
   return static_cast<std::size_t>(at - std::begin(kOutcomes));
 }
 
-// The outputs of one case, which are consecutive.
+// The entries of one case, one for each of its outputs. They are consecutive in a result file.
 using CaseEntries = std::vector<Json>;
 
 struct Part {
@@ -65,7 +65,7 @@ Part read_part(const std::string& name, const std::string& text) {
   return part;
 }
 
-// Throws if the parts are not all parts of one run.
+// Throws if the parts are not all results of the same run.
 void require_one_run(const std::vector<Part>& parts) {
   const Part& first = parts.front();
   for (const Part& part : parts) {
@@ -115,7 +115,8 @@ JoinedGate join_gate(const std::vector<std::pair<std::string, std::string>>& tex
       if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
     }
   }
-  // Shard i of n has every n-th case from the i-th on.
+  // Shard i of n has every n-th case from the i-th on. So taking one case of each shard in turn
+  // gives the order of the whole run.
   for (std::size_t turn = 0; turn < most; ++turn) {
     for (const Part& part : parts) {
       if (turn >= part.cases.size()) continue;

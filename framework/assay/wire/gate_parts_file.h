@@ -10,15 +10,17 @@
 namespace assay::wire {
 
 struct JoinedGate {
-  std::string json;     // the result file of the whole run, its cases in their order there
+  // The result file of the whole run. Its cases have the order that they would have without shards.
+  std::string json;
   std::string outcome;  // "error" if a case could not be read, or the worst outcome of a case
-  std::map<std::string, std::int64_t> counts = {};  // of cases, by outcome
-  std::vector<std::string> unpassed = {};           // "case: outcome: because", in order
+  std::map<std::string, std::int64_t> counts = {};  // number of cases with each outcome
+  // A line "case: outcome: because" for each case that did not pass, in order.
+  std::vector<std::string> unpassed = {};
 };
 
-// Each part has a name for messages, and its text. Throws Refusal that names the part
-// if it is not the result of a shard, or if it is from another run (golden files, version, shards).
-// Also throws Refusal if a shard is missing or occurs twice.
+// Joins the results of all shards. Each part is the name that messages use for it, and its text.
+// Throws Refusal that names the part if it is not the result of a shard, or if it is from another
+// run (golden files, version, shards). Also throws Refusal if a shard is missing or occurs twice.
 JoinedGate join_gate(const std::vector<std::pair<std::string, std::string>>& parts);
 
 }  // namespace assay::wire

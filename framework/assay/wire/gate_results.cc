@@ -41,7 +41,7 @@ Json field_json(std::int64_t value) { return value; }
 Json field_json(std::uint64_t value) { return value; }
 Json field_json(double value) { return number(value); }
 
-// The metrics that every result file has.
+// The metrics that every result file has, even one without all metrics.
 constexpr std::string_view kMainMetrics[] = {
     "max_abs_error", "mean_abs_error", "max_rel_error", "rmse", "snr_db", "max_ulp", "p99_ulp"};
 
@@ -49,7 +49,7 @@ bool is_main_metric(std::string_view name) {
   return std::ranges::find(kMainMetrics, name) != std::end(kMainMetrics);
 }
 
-// The fields of the table of metrics, in its order.
+// Returns the fields of the table of metrics as JSON, in the order of the table.
 Json metrics_json(const Metrics& m, JsonMetrics which) {
   Json json = Json::object();
   for (const Metric& metric : metric_table()) {
@@ -225,7 +225,7 @@ Json case_json(const CaseReport& c, JsonMetrics metrics) {
   if (!c.source_name.empty()) entry["source_name"] = c.source_name;
   if (!c.output.empty()) entry["output_name"] = c.output;
   entry["outcome"] = c.outcome_text();
-  entry["because"] = c.because();  // the reason of the checksums if they decide
+  entry["because"] = c.because();  // the reason of the checksums if they decide the outcome
   if (c.remark != Remark::kNone) {
     entry["judged"] = c.verdicts.empty() && !c.abft ? "" : outcome_word(c.judged());
   }
@@ -367,7 +367,7 @@ void read_field(const Json& object, const char* key, Histogram& h) {
   h.bins = std::move(*bins);
 }
 
-// Every field of the table of metrics must be there.
+// Reads the metrics. Every field of the table of metrics must be there.
 Metrics metrics(const Json& json) {
   const auto& items = json.items();
   if (std::all_of(items.begin(), items.end(),
@@ -387,7 +387,7 @@ Metrics metrics(const Json& json) {
   return m;
 }
 
-// Reads a verdict that has the number of elements to which its bound is blind.
+// Reads the part of a verdict that says to how many elements its bound is blind.
 SavedCheck check(const Json& verdict) {
   const Json& bound = member(verdict, "bound");
   SavedCheck check{.text = text(bound, "text"), .round_expected = flag(bound, "round_expected")};
@@ -409,7 +409,7 @@ void add_verdict(const Json& verdict, SavedResult& saved) {
   saved.metrics.back().is_complex = saved.format != nullptr && saved.format->is_complex();
 }
 
-// `entry` is a case of a gate, or the verdict of a comparison.
+// Reads one result. `entry` is a case of a gate, or the verdict of a comparison.
 SavedResult result(const Json& entry, bool is_case) {
   SavedResult saved;
   if (entry.contains("case")) saved.name = text(entry, "case");

@@ -10,28 +10,28 @@
 #include "assay/gate/case_report.h"
 
 namespace assay {
-struct SavedResult;  // assay/judge/regate.h
+struct SavedResult;  // declared in assay/judge/regate.h
 }
 
 namespace assay::wire {
 
-// The metrics of each verdict in a result file: the main ones, or all with their histograms.
+// The metrics that a result file has for each verdict: only the main ones, or all with their
+// histograms.
 enum class JsonMetrics : std::uint8_t { kMain, kAll };
 
 // Returns JSON of schema 2, documented in docs/json.md. NaN and infinity are the strings "nan",
 // "inf" and "-inf".
 std::string gate_json(const GateReport& report, JsonMetrics metrics = JsonMetrics::kMain);
-// Writes the same text in parts, so that the text of many cases is never in memory as a whole.
-// `threads` threads build the text of the cases (0 means default_threads()). Only the caller's
-// thread calls `write`.
+// Writes the text of gate_json() in parts, so that the text of many cases is never in memory as a
+// whole. `threads` threads build the text of the cases (0 means default_threads()). Only the
+// caller's thread calls `write`.
 void write_gate_json(const GateReport& report, const std::function<void(std::string_view)>& write,
                      int threads = 1, JsonMetrics metrics = JsonMetrics::kMain);
-// Writes one comparison, with all of its metrics.
+// Returns JSON of one comparison, with all of its metrics.
 std::string verdict_json(const Verdict& verdict);
 
-// Reads the comparisons of a result file of schema 2, which must have all metrics, in its order.
-// Throws Refusal, which names the case and what is wrong, if the text is not such a
-// file.
+// Reads the comparisons of a result file of schema 2, in its order. The file must have all metrics.
+// Throws Refusal, which names the case and what is wrong, if the text is not such a file.
 std::vector<SavedResult> read_results(std::string_view text);
 
 }  // namespace assay::wire

@@ -11,7 +11,8 @@
 namespace assay::wire {
 namespace {
 
-// Returns the depth of nested values. A text that is not JSON has a depth, too.
+// Returns the depth to which values of a JSON text are nested. It also works for a text that is not
+// JSON.
 int depth_of(const std::string& text) {
   int depth = 0, deepest = 0;
   bool in_string = false;
@@ -31,7 +32,8 @@ int depth_of(const std::string& text) {
   return deepest;
 }
 
-// The limit of the depth. Copies and dump() are recursive and need space on the stack.
+// The largest depth of values that is read. Copies and dump() are recursive, so deeper JSON could
+// overflow the stack.
 constexpr int kDeepest = 256;
 
 }  // namespace
@@ -130,7 +132,8 @@ Json parse_json(const std::string& text, const std::string& source, Controls con
   if (depth_of(text) > kDeepest) {
     wrong(source, "holds values within values more than {} deep", kDeepest);
   }
-  // The parser would take the last of two equal keys, although the first may be the intended one.
+  // If a key occurs twice, the parser would take the last value, although the first may be the
+  // intended one. So such texts are refused.
   std::vector<std::set<std::string>> keys;
   const auto look = [&](int, Json::parse_event_t event, Json& parsed) {
     if (controls == Controls::kRefused && parsed.is_string() &&

@@ -15,12 +15,14 @@
 namespace assay::wire {
 
 using Json = nlohmann::ordered_json;
-// Sorted by name, for objects of many thousands of keys, which are slow to search in order.
+// JSON objects whose keys are sorted by name, for many thousands of keys. Searching those of Json,
+// which keep their order, would be slow.
 using SortedJson = nlohmann::json;
 
-// JSON has neither NaN nor infinity: they are the strings "nan", "inf" and "-inf".
+// Returns the number as JSON. JSON has neither NaN nor infinity, so they become the strings "nan",
+// "inf" and "-inf".
 Json number(double value);
-// Returns the value of one of these strings, or nothing for all other JSON.
+// Returns the value of one of the strings "nan", "inf" and "-inf", or nothing for all other JSON.
 std::optional<double> special_number(const Json& value);
 
 // Returns a list of what `make` returns for each row.
@@ -35,13 +37,15 @@ Json list_json(const Rows& rows, const Make& make) {
 // which a file's name may have, are replaced, and characters that cannot be printed are escaped.
 std::string dumped(const Json& json, int indent);
 
-// A list whose entries have one line each, as the last key of `head`: its text up to the bracket,
-// then the line of each entry, then the end.
+// Build the text of an object whose last key is a list with one line for each entry.
+// begin_of_list() returns the text of `head` and the key up to the bracket, and line_of_list() that
+// of one entry. kEndOfList ends the object.
 std::string begin_of_list(Json head, const char* key);
 std::string line_of_list(const Json& entry, bool is_first);
 inline constexpr std::string_view kEndOfList = "\n  ]\n}\n";
 
-// The schema of results of a gate or a comparison, of their parts, and of baselines.
+// The schema of four kinds of files: results of a gate or a comparison, parts of them, and
+// baselines.
 inline constexpr int kResultSchema = 2;
 // Explains why a text with this value of "schema" is not read. `advice` explains what to do about a
 // text of an older assay. Empty if the value is kResultSchema.
@@ -55,7 +59,7 @@ template <typename First, typename... T>
   wrong(where, fmt::format(text, std::forward<First>(first), std::forward<T>(values)...));
 }
 
-// Calls `parse`. Puts the place before the message of a Refusal.
+// Calls `parse`. If it throws Refusal, the place is put in front of the message.
 template <typename Parse>
 auto at_place(const std::string& where, const Parse& parse) {
   try {
@@ -72,12 +76,12 @@ enum class Controls : std::uint8_t { kRefused, kAllowed };
 Json parse_json(const std::string& text, const std::string& source,
                 Controls controls = Controls::kRefused);
 
-// These throw as wrong() does if the JSON is not an object, has an unknown key ("did you mean"), or
-// a value has another type or range. A missing key gives "" or nothing.
+// The functions below throw as wrong() does if the JSON is not an object, has an unknown key ("did
+// you mean"), or a value has another type or range. If a key is missing, they return "" or nothing.
 void check_keys(const Json& object, const std::vector<std::string>& known,
                 const std::string& where);
 std::string text_of(const Json& object, const char* key, const std::string& where);
-// Returns true if a value is a whole number of int64. For 2^63, get() would return a negative one.
+// True if a value is a whole number within int64. For 2^63, get() would return a negative number.
 bool is_int64(const Json& value);
 std::optional<double> number_of(const Json& object, const char* key, const std::string& where,
                                 double most = INFINITY);

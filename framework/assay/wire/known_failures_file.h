@@ -8,8 +8,8 @@
 
 namespace assay::wire {
 
-// Throws Refusal that names the place and what is wrong there, and std::runtime_error
-// if the file cannot be read.
+// Reads the list. Throws Refusal that names the place and what is wrong there, and
+// std::runtime_error if the file cannot be read.
 std::vector<KnownFailure> read_known_failures(const std::string& path);
 
 }  // namespace assay::wire

@@ -16,7 +16,7 @@
 namespace assay::wire {
 namespace {
 
-// Returns the value whose word this is.
+// Returns the one of `values` that has this word. Throws Refusal if none of them has it.
 template <typename Value>
 Value value_named(const std::string& word, std::initializer_list<Value> values,
                   std::string_view (*word_of)(Value), const char* kind, const std::string& where) {
@@ -28,7 +28,8 @@ Value value_named(const std::string& word, std::initializer_list<Value> values,
   wrong(where, unknown_word(kind, word, words));
 }
 
-// A value with its provenance: {"value": 16, "how": "measured"}. A plain value is "assumed".
+// A value in a machine file, with its provenance: {"value": 16, "how": "measured"}. The provenance
+// of a plain value is "assumed".
 struct ModelEntry {
   const Json& value;
   Provenance how;
@@ -56,7 +57,8 @@ std::string_view float_name(const ModelEntry& e) {
   return f->name;
 }
 
-// A parameter of a model. Numbers are whole, from `low` to `high`.
+// A key of a row in a machine file, and the parameter of a model that the key sets. Numbers must be
+// whole, from `low` to `high`.
 struct RowKey {
   std::string_view name;
   std::variant<Known<int> DotModel::*, Known<bool> DotModel::*, Known<Rounding> DotModel::*,
@@ -82,7 +84,7 @@ const RowKey kRowKeys[] = {
     {"interleave", &DotModel::interleave, 1, 64},
     {"reach", &DotModel::reach, 0, 300},
 };
-const RowKey kOverflow = {"overflow", &DotModel::overflow};  // of a row of integers
+const RowKey kOverflow = {"overflow", &DotModel::overflow};  // the key of a row for integers
 
 void read_value(const ModelEntry& e, const RowKey& key, int& to) {
   const bool is_whole = is_int64(e.value);
@@ -116,7 +118,7 @@ void read_value(const ModelEntry& e, const RowKey&, std::string_view& to) {
     wrong(e.where, "an accumulator is one that float32 holds");
   }
 }
-// Sets the parameter if the row has it. `where` is the row's place.
+// Sets the parameter of the model if the row has its key. `where` is the row's place.
 void read_key(const Json& row, const RowKey& key, const std::string& where, DotModel& model) {
   if (!row.contains(key.name)) return;
   const ModelEntry entry =
@@ -147,8 +149,8 @@ void write_key(Json& row, const RowKey& key, const DotModel& model) {
       key.field);
 }
 
-// Sums of int8 in int32 are exact in any order, so a row only gives their result beyond int32's
-// range.
+// Reads the row for integers. int32 holds sums of int8 products exactly in any order, so the row
+// only says what happens to sums beyond int32's range.
 DotModel read_integer_row(const Json& json, const std::string& where) {
   check_keys(json, {"input", "overflow"}, where);
   DotModel model{.input = "int8",

@@ -9,7 +9,8 @@
 
 namespace assay::wire {
 
-// The person, the tools and the day of a measurement of a machine.
+// The head of a machine file: the machine's name, and the device, driver, date and evidence of its
+// measurement.
 struct MachineRecord {
   std::string name, summary, device, driver, date, evidence;
 };
@@ -22,8 +23,9 @@ struct MachineRecord {
 // - the name is already taken.
 // Throws std::runtime_error that names the file if it cannot be read.
 const Machine& read_machine(const std::string& path);
-// Returns the rows of such a text, and stores nothing. `source` names the text in messages. Throws
-// Refusal as above, but accepts the name of another file's machine.
+// Returns the rows of the text of a machine file. Does not register the machine. `source` names the
+// text in messages. Throws Refusal as read_machine() does, but accepts the name of another file's
+// machine.
 std::vector<DotModel> parse_machine(const std::string& text, const std::string& source);
 
 // Returns the machines of the user's folders: the files *.json in the folders that the environment
@@ -33,11 +35,11 @@ std::vector<const Machine*> folder_machines();
 // Returns true if folder_machines() would read a file at this path.
 bool is_place_of_machine(const std::string& path);
 
-// Makes machine_named() accept the path of such a file ("x.json"), and the names of the machines in
-// the user's folders and in files that were read.
+// Makes machine_named() accept the path of a machine file ("x.json"), and the names of the machines
+// in the user's folders and in files that were read.
 void use_machine_files();
 
-// Returns the text of such a file.
+// Returns the text of a machine file.
 std::string machine_json(const MachineRecord& record, const std::vector<DotModel>& dots,
                          Known<bool> bias_first);
 

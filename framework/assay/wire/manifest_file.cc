@@ -10,8 +10,8 @@ namespace {
 
 constexpr const char* kVersion = "assay_cases";
 
-// Numbers keep their type. A number that JSON does not have becomes a word under the key of its
-// type.
+// Returns the attribute as JSON. Numbers keep their type. JSON has no NaN and infinity, so they
+// become a word under the key "float64".
 Json attribute_json(const Attribute& attribute) {
   if (const auto* whole = std::get_if<std::int64_t>(&attribute)) return *whole;
   if (const auto* real = std::get_if<double>(&attribute)) {

@@ -13,7 +13,8 @@ namespace assay::wire {
 inline constexpr const char* kManifestName = "assay_cases.json";
 
 struct ManifestArray {
-  std::string file;  // within the folder, followed by an array's name if it holds several
+  // Path within the folder, followed by the array's name if the file holds several arrays.
+  std::string file;
   std::string dtype;
   Shape shape;
   bool operator==(const ManifestArray&) const = default;
@@ -22,12 +23,13 @@ struct ManifestCase {
   std::string name, op;
   std::map<std::string, Attribute> attributes;
   std::vector<std::string> absent_inputs;
-  // By their names in a dataset file: inputs/a, golden, outputs/h200, golden/y, outputs/h200/y,
-  // accumulators/..., residuals/...
+  // The arrays by the names that they have in a dataset file: inputs/a, golden, outputs/h200,
+  // golden/y, outputs/h200/y, accumulators/..., residuals/...
   std::map<std::string, ManifestArray> arrays;
-  std::map<std::string, std::string> machines;  // by the name of the recorded output
-  // The outputs of a case that has several, by their names. An output that is not compared has
-  // no golden result.
+  // Machine of each recorded output, by the output's name.
+  std::map<std::string, std::string> machines;
+  // The attributes of each output, by its name, if the case has several outputs. An output that is
+  // not compared has no golden result.
   std::map<std::string, std::map<std::string, Attribute>> outputs;
 };
 struct Manifest {
@@ -35,7 +37,8 @@ struct Manifest {
   std::vector<ManifestCase> cases;
 };
 
-// `source` names the text in messages. Throws Refusal that names the place in it.
+// Reads the text of a manifest. `source` names the text in messages. Throws Refusal that names the
+// place in the text.
 Manifest parse_manifest(const std::string& text, const std::string& source);
 std::string manifest_text(const Manifest& manifest);
 

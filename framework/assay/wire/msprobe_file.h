@@ -17,8 +17,8 @@ struct MsprobeCall {
   std::vector<MsprobeTensor> inputs, outputs;
 };
 
-// Returns the calls in their order. `source` names the text in messages. Throws
-// Refusal that names the place in it.
+// Returns the calls in the order of the file. `source` names the text in messages. Throws Refusal
+// that names the place in the text.
 std::vector<MsprobeCall> parse_msprobe(const std::string& text, const std::string& source);
 
 }  // namespace assay::wire

@@ -57,7 +57,7 @@ campaign::GateSpec read_gate(const std::string& text, const std::string& where) 
   return gate;
 }
 
-// `bits` gets the bits of a census, as written in the file.
+// Reads a fault of a plan. `bits` gets the bits of a census, as the file writes them.
 campaign::FaultPlan read_fault(const Json& json, const std::string& where,
                                std::vector<std::string>& bits) {
   check_keys(json, kFaultKeys, where);
@@ -184,7 +184,7 @@ void read_distribution(campaign::Cell& cell, const Json& json, const std::string
       name = a == b ? a : a + " " + b;
       if (json.contains("bias")) name += " bias " + text("bias");
     } else {
-      if (draw.empty()) draw = "normal";  // as in `assay generate`
+      if (draw.empty()) draw = "normal";  // the default of `assay generate` as well
       name = draw;
       for (const auto& [input, spec] : inputs) name += formatted(" {}={}", input, spec);
     }

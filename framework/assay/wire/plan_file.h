@@ -13,13 +13,14 @@ namespace assay::wire {
 struct DatasetCases {
   struct Entry {
     std::string name, op;
-    const Format *dtype, *output;     // of the inputs and the result
-    std::vector<std::int64_t> shape;  // M, K, N of one product, otherwise that of the first input
+    const Format *dtype, *output;  // dtype of the inputs, and output format of the result
+    // M, K and N if the operator is one product. For other operators, the shape of the first input.
+    std::vector<std::int64_t> shape;
   };
   std::vector<Entry> cases;
   std::string digest;
 };
-// Throws Refusal, or the error of a file that cannot be read.
+// Lists the cases of a dataset file. Throws Refusal, or the error of a file that cannot be read.
 using DatasetLister = std::function<DatasetCases(const std::string& file, const std::string& glob)>;
 
 // Reads a plan. Lists in a cell (operator, machine, dtype, shape, distribution) are expanded to one
@@ -33,7 +34,7 @@ using DatasetLister = std::function<DatasetCases(const std::string& file, const 
 // operators do not know.
 campaign::UncheckedPlan parse_plan(const std::string& json, const std::string& source,
                                    const std::string& folder, const DatasetLister& list = {});
-// Reads a file. Throws std::runtime_error, which names it, if it cannot be read.
+// Reads a plan from a file. Throws std::runtime_error, which names the file, if it cannot be read.
 campaign::UncheckedPlan read_plan(const std::string& path, const DatasetLister& list = {});
 
 // Returns the paths of the files that a plan names, which are datasets and its published table, for

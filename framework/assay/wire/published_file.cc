@@ -12,8 +12,8 @@
 namespace assay::wire {
 namespace {
 
-// The trials of tables that do not give the number: the V-ABFT design specification says "more than
-// 10k".
+// The number of trials of tables that do not give it. The design specification of V-ABFT says "more
+// than 10k".
 constexpr std::int64_t kTrialsUnknown = 10000;
 constexpr const char* kNeeded[] = {"distribution", "direction", "bit", "rate_percent"};
 
@@ -26,7 +26,7 @@ class Line {
       wrong(where, "{} fields are expected, as in the head", head.size());
     }
   }
-  // The last field may contain commas.
+  // Splits a line at its commas into at most `most` fields. So the last field may contain commas.
   static std::vector<std::string> split_fields(const std::string& text, std::size_t most) {
     std::vector<std::string> fields;
     std::size_t begin = 0;
@@ -38,7 +38,7 @@ class Line {
     fields.push_back(text.substr(begin));
     return fields;
   }
-  // Returns an empty text if the table has no such column.
+  // Returns the field of a column, or an empty text if the table has no such column.
   std::string field(std::string_view name) const {
     const auto found = std::ranges::find(head_, name);
     return found == head_.end() ? "" : fields_[static_cast<std::size_t>(found - head_.begin())];
@@ -76,8 +76,8 @@ std::vector<std::string> read_head(const std::string& line, const std::string& w
   return head;
 }
 
-// Returns nothing if the line does not belong to a single cell, such as a line over all shapes, or
-// has no rate.
+// Reads the rate of a line. Returns nothing if the line does not belong to a single cell, such as a
+// line over all shapes, or if it has no rate.
 std::optional<campaign::PublishedRate> read_rate(const Line& line, const std::string& where) {
   campaign::PublishedRate r;
   r.algorithm = line.field("algorithm") + line.field("method");

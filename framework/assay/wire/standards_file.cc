@@ -21,7 +21,7 @@ bool flag_of(const Json& json, const char* key, const std::string& where, bool f
   return json[key].get<bool>();
 }
 
-// A distance in ulp, which may have 64 bits.
+// Reads a distance in ulp, which may need all 64 bits.
 std::optional<std::uint64_t> ulps_of(const Json& json, const char* key, const std::string& where) {
   if (json.contains(key) && json[key].is_number_unsigned()) return json[key].get<std::uint64_t>();
   if (json.contains(key) && json[key].is_number() && json[key].get<double>() > 0x1p53) {
@@ -85,7 +85,7 @@ LimitRow read_limit(const std::string& name, const Json& limits, const Json* par
   return row;
 }
 
-// Reads the limits of an object. Each of them belongs to `group`.
+// Reads the limits of a JSON object. All of them belong to `group`.
 void read_limits(CustomStandard& standard, std::string_view dtype, const Json& limits,
                  const Json* parameters, int group, const std::string& where) {
   check_keys(limits, statistic_names(), where);
@@ -201,7 +201,8 @@ CustomStandard read_standard(const Json& json, const std::string& source) {
   if (text_of(json, "why", where).empty()) {
     wrong(where, "'why' is missing: say what the numbers rest on");
   }
-  // The publication of the rule, for the reader of the file.
+  // The publication of the rule is only for the reader of the file. Its keys must be texts, and are
+  // not used.
   for (const char* key : {"repository", "commit", "path", "date"}) (void)text_of(json, key, where);
   CustomStandard standard{.name = name, .rows = {}, .limits = {}};
   Standard& rest = standard.rest;

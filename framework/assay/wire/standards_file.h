@@ -10,14 +10,15 @@
 
 namespace assay::wire {
 
-// Throws Refusal that names `source`, the standard and the key if the text is not
-// JSON, a key is unknown ("did you mean"), a value has another type or range, a dtype is unknown,
-// or a name is already taken.
+// Reads standards from JSON. Throws Refusal that names `source`, the standard and the key if the
+// text is not JSON, a key is unknown ("did you mean"), a value has another type or range, a dtype
+// is unknown, or a name is already taken.
 std::vector<CustomStandard> parse_standards(const std::string& json, const std::string& source);
-// Reads a file. Throws std::runtime_error, which names it, if it cannot be read.
+// Reads standards from a file. Throws std::runtime_error, which names the file, if it cannot be
+// read.
 std::vector<CustomStandard> read_standards(const std::string& path);
 
-// Returns standards in the format of such a file, with the publication of each.
+// Returns standards as the JSON of a file of standards, with the publication of each.
 std::string standards_json(std::span<const Standard> standards);
 
 }  // namespace assay::wire
