@@ -19,9 +19,9 @@ namespace {
 constexpr double kConfidence = 0.95;
 constexpr std::string_view kFewUlps = "ulp(2)";
 
-// Tests if an output differs from the right one by more than the yardstick allows, and by more than
-// 2 ulp. The second condition is needed because the tolerance of a narrow dtype may be below one
-// ulp.
+// Tests if an output differs from the right one by more than the yardstick allows, and also by more
+// than 2 ulp. The second condition is needed because the tolerance for a narrow dtype may be below
+// one ulp.
 class Yardstick {
  public:
   Yardstick(const std::string& standard, const Format& format) {
@@ -29,7 +29,7 @@ class Yardstick {
       if (name == kFewUlps && !format.is_float()) continue;
       std::optional<Bound> bound = standard_bound(name, format);
       if (!bound) continue;
-      bound->nan_equal = true;  // the right output may have NaN
+      bound->nan_equal = true;  // the right output may have NaN, which must equal itself
       bounds_.push_back(std::move(*bound));
     }
   }
@@ -80,7 +80,8 @@ struct Job {
   std::size_t subject, corruption;
   std::uint64_t draw;
 };
-// The result of a job. `passed` has one value for each target, empty if the target was not called.
+// The result of a job, which makes one wrong output. `passed` has one value for each target, which
+// is empty if the target was not called.
 struct Tried {
   std::int64_t changed = 0;
   bool beyond = false;
@@ -138,7 +139,8 @@ class Audit {
     options_.progress(++done_, total_);
   }
 
-  // The right output must pass, and an obviously wrong one must not.
+  // Checks for each subject and target that the right output passes and an obviously wrong one does
+  // not.
   void look_first() {
     const std::size_t pairs = subjects_.size() * targets_.size();
     std::vector<std::optional<Finding>> found(pairs);
@@ -226,7 +228,8 @@ class Audit {
     for (std::size_t t = 0; t < targets_.size(); ++t) {
       if (asked_[t][job.subject] == 0) continue;
       if (row.file != FileChange::kNone && !targets_[t]->reads_files()) continue;
-      // If the two files are equal, a check cannot tell the golden file from the right output.
+      // If the golden file and the output's file are equal, a check cannot know which one it was
+      // given.
       if (row.file == FileChange::kGolden && !targets_[t]->golden_file_differs(subject)) continue;
       tried.passed[t] = ask(t, {subject, *output, row.file}).passed;
     }
@@ -267,12 +270,12 @@ class Audit {
     escape.meaning = row.meaning;
     if (!options_.save) return;
     const FloatEnvironment environment;
-    // made again, because all outputs together would take much memory
+    // the output is made again, because keeping all outputs would take much memory
     const auto output = made(job);
     options_.save(escape, {subject, *output, row.file});
   }
 
-  // Searches with the first subject of each dtype that a target is audited with.
+  // Runs the searches with the first subject of each dtype that a target is audited with.
   void search() {
     struct Task {
       std::size_t target, subject;
@@ -317,8 +320,9 @@ class Audit {
   const std::vector<Subject>& subjects_;
   const std::vector<std::unique_ptr<Target>>& targets_;
   const AuditOptions& options_;
-  std::vector<Yardstick> yardsticks_;     // one for each subject
-  std::vector<std::vector<char>> asked_;  // by target and subject
+  std::vector<Yardstick> yardsticks_;  // one for each subject
+  // True if the target is audited with the subject, by the indices of both.
+  std::vector<std::vector<char>> asked_;
   AuditResult result_;
   std::atomic<std::int64_t> trials_{0};
   std::mutex mutex_;  // protects the members below

@@ -32,20 +32,22 @@ struct Escape {
   bool is_drawn = false;
   std::int64_t changed = 0, size = 0;  // numbers of elements
   std::string meaning;
-  // Set by the caller: where the output was saved, and the command that judges it again.
+  // The caller sets these: the file to which the output was saved, and the command that judges it
+  // again.
   std::string saved = {}, repeat = {};
 };
 
 struct AuditOptions {
-  int draws = 4;           // for each corruption that is drawn
+  int draws = 4;           // number of outputs for each corruption that is drawn
   std::uint64_t seed = 0;  // number of the first draw
   int threads = 0;         // 0 means default_threads(). The results do not depend on it.
-  std::vector<std::string> only = {};  // globs of the corruptions to try, empty for all
-  bool searches = true;  // search for the smallest error, the size and the blind elements
+  std::vector<std::string> only = {};  // globs of the corruptions to try, or empty for all
+  // Also search for the smallest error, the size and the blind elements.
+  bool searches = true;
   // A wrong output counts as escaped if it differs from the right one by more than this standard
   // allows, and by more than 2 ulp. A standard that does not have the dtype is not applied.
   std::string yardstick = std::string(kDefaultStandard);
-  // Called by one thread at a time.
+  // Only one thread at a time calls these functions.
   std::function<void(std::int64_t done, std::int64_t total)> progress = {};
   std::function<void(Escape& escape, const Trial& trial)> save = {};
 };
@@ -53,9 +55,9 @@ struct AuditOptions {
 // The reason why a target cannot be audited with a subject.
 struct Finding {
   enum class Kind : std::uint8_t {
-    kRefusesRight,  // it does not pass the right output
-    kPassesWrong,   // it passes an obviously wrong output
-    kNotComparable  // it cannot judge such outputs
+    kRefusesRight,  // the target does not pass the right output
+    kPassesWrong,   // the target passes an obviously wrong output
+    kNotComparable  // the target cannot judge the outputs of this subject
   };
   Kind kind = Kind::kRefusesRight;
   std::string subject;
@@ -78,10 +80,11 @@ struct Score {
 };
 std::optional<Score> score_of(const std::vector<Caught>& classes);
 
-// The smallest error of one kind that a target does not pass, for one subject per dtype.
+// The smallest error of one kind that a target does not pass. It is measured with one subject of
+// each dtype.
 struct Sight {
   std::string kind, subject, dtype;
-  std::optional<std::int64_t> least;  // empty if it passes all errors up to `most`
+  std::optional<std::int64_t> least;  // empty if the target passes all errors up to `most`
   std::int64_t most = 0;
 };
 struct SightKind {
@@ -89,7 +92,7 @@ struct SightKind {
 };
 std::span<const SightKind> sight_kinds();
 
-// The verdicts of a target on one wrong output at several sizes.
+// The verdicts of a target on one kind of wrong output at several sizes of the output.
 struct SizeSeries {
   std::string corruption, subject, dtype;
   struct Point {
@@ -102,21 +105,21 @@ struct SizeSeries {
 
 struct Blindness {
   std::string subject, dtype;
-  // Numbers of elements. The target passes if the `blind` smallest of the nonzero elements are set
-  // to 0.
+  // Numbers of elements of the right output. The target still passes it if its `blind` smallest
+  // nonzero elements become 0.
   std::int64_t blind = 0, nonzero = 0;
 };
 
 struct TargetResult {
   std::string name;
   std::vector<Finding> findings = {};
-  std::vector<Caught> corruptions = {};  // in the order of AuditResult::corruptions
-  std::vector<Caught> classes = {};      // in the order of corruption_classes()
-  std::optional<Score> score = {};       // empty if nothing was tried
+  std::vector<Caught> corruptions = {};  // one for each of AuditResult::corruptions, in their order
+  std::vector<Caught> classes = {};  // one for each class of corruption_classes(), in their order
+  std::optional<Score> score = {};   // empty if no corruption was tried
   std::vector<Sight> sights = {};
   std::vector<SizeSeries> sizes = {};
   std::vector<Blindness> blindness = {};
-  std::int64_t audited = 0;  // subjects without a finding
+  std::int64_t audited = 0;  // number of subjects for which there is no finding
 };
 
 struct AuditResult {
@@ -124,12 +127,12 @@ struct AuditResult {
   std::vector<TargetResult> targets;
   std::vector<Escape> escapes;
   std::string yardstick;
-  std::int64_t subjects = 0, trials = 0;  // trials: number of verdicts of all targets
+  std::int64_t subjects = 0, trials = 0;  // `trials` is the number of verdicts of all targets
   double seconds = 0;
 };
 
-// Throws Refusal if the yardstick is not known, or if a glob in `only` matches
-// nothing.
+// Audits the targets with the subjects. Throws Refusal if the yardstick is not known, or if a glob
+// in `only` matches no corruption.
 AuditResult run_audit(const std::vector<Subject>& subjects,
                       const std::vector<std::unique_ptr<Target>>& targets,
                       const AuditOptions& options);

@@ -37,7 +37,7 @@ std::optional<std::uint64_t> special_bits(const Format& f, double special) {
     const bool is_it = std::isnan(special) ? is_nan(f, bits) : is_inf(f, bits);
     return is_it ? std::optional(bits) : std::nullopt;
   } catch (const Refusal&) {
-    return std::nullopt;  // a format without NaN
+    return std::nullopt;  // the format has no code for this value
   }
 }
 
@@ -47,7 +47,8 @@ Made all_of(const Subject& s, double special) {
   return with_elements(s.clean, [&](std::int64_t) { return *bits; });
 }
 
-// Sets one element to `special`: the finite one with the smallest `key`, the first of equal ones.
+// Sets one element to `special`. This is the finite element with the smallest `key`, and the first
+// one if several have this key.
 Made at_least(const Subject& s, double special, double (*key)(double value)) {
   const auto bits = special_bits(s.clean.format(), special);
   std::int64_t at = -1;
@@ -85,7 +86,7 @@ Made scaled(const Subject& s, std::uint64_t) {
   });
 }
 
-// Doubles the values with this sign. The others stay right.
+// Doubles the values that have this sign. The others stay right.
 Made doubled_where(const Subject& s, bool negative) {
   const Format& f = s.clean.format();
   if (!f.is_signed()) return std::nullopt;
@@ -99,7 +100,8 @@ Made doubled_where(const Subject& s, bool negative) {
 }
 Made wrong_negatives(const Subject& s, std::uint64_t) { return doubled_where(s, true); }
 Made wrong_positives(const Subject& s, std::uint64_t) { return doubled_where(s, false); }
-// The two errors have opposite signs, so they cancel in a sum.
+// Adds an error to one element of each pair of neighbours, and subtracts it from the other. So the
+// errors cancel in a sum.
 Made cancelling(const Subject& s, std::uint64_t) {
   const Format& f = s.clean.format();
   if (!f.is_float() || s.clean.size() < 2) return std::nullopt;
@@ -116,8 +118,8 @@ Made cancelling(const Subject& s, std::uint64_t) {
   });
 }
 
-// Encodes the same numbers in another dtype of the same width, and reads those bits in the right
-// dtype.
+// Encodes the right values in another dtype of the same width, and returns these bits as values of
+// the right dtype.
 Made wrong_dtype(const Subject& s, std::uint64_t) {
   struct Twin {
     std::string_view format, other;
@@ -208,7 +210,8 @@ Made last_tile(const Subject& s, std::uint64_t) {
   });
 }
 
-// Leaves unwritten what remains after full vectors of 16 elements, but at least the last element.
+// Leaves unwritten the elements that remain after full vectors of 16, but at least the last
+// element.
 Made tail(const Subject& s, std::uint64_t) {
   const std::int64_t n = s.clean.size();
   return unwritten_from(s, std::min(n - n % 16, n - 1));
@@ -228,7 +231,7 @@ Made last_element(const Subject& s, std::uint64_t) {
   return t;
 }
 
-// Corruptions that are not in the tables of mutations and faults.
+// A row for each corruption that is neither a mutation nor a fault.
 struct OwnRow {
   std::string_view name, of, meaning;
   bool is_drawn;
@@ -261,7 +264,8 @@ constexpr OwnRow kOwn[] = {
     {"last_element", kCoverage, "the last element is wrong", false, last_element},
 };
 
-// The class of each mutation of fault/mutation.h. Mutations that are not listed are arithmetic.
+// The class of a mutation of fault/mutation.h. Mutations that are not listed have the class
+// arithmetic.
 struct MutationClass {
   std::string_view name, of;
 };
@@ -276,7 +280,7 @@ std::string_view class_of(const fault::Mutation& mutation) {
   return kArithmetic;
 }
 
-// Faults in addition to flips and bursts at each bit.
+// The faults that an audit tries in addition to flips and bursts at each bit.
 struct FaultRow {
   std::string_view text, of, meaning;
 };
@@ -318,8 +322,8 @@ constexpr FileRow kFiles[] = {
      FileChange::kGolden},
 };
 
-// Returns the corruption of a fault. A draw always breaks the same positions, whatever else is
-// tried.
+// Returns the corruption of a fault. The same draw always breaks the same positions, whatever else
+// the audit tries.
 Corruption fault_row(const std::string& text, std::string_view of, std::string meaning) {
   const fault::FaultSpec spec = fault::parse_fault(text);
   return {text,
@@ -336,7 +340,8 @@ Corruption fault_row(const std::string& text, std::string_view of, std::string m
                 return std::nullopt;
               }
             } catch (const Refusal&) {
-              return std::nullopt;  // the format does not have what the fault names
+              // The format does not have the bit or value that the fault names.
+              return std::nullopt;
             }
             return t;
           }};
@@ -368,7 +373,7 @@ std::vector<Corruption> make_corruptions() {
   for (const FileRow& row : kFiles) {
     rows.push_back({std::string(row.name), kFile, std::string(row.meaning), false, row.change, {}});
   }
-  // Sorted by class, so that reports list the corruptions of a class together.
+  // The corruptions are sorted by class, so that reports list those of a class together.
   std::ranges::stable_sort(rows, [](const Corruption& a, const Corruption& b) {
     const auto place = [](std::string_view of) {
       return std::ranges::find(kClasses, of, &CorruptionClass::name);
@@ -398,8 +403,8 @@ Tensor obviously_wrong(const Tensor& clean) {
     const std::uint64_t bits = clean.bits_at(i);
     const double value = decode(f, bits);
     if (f.kind == Kind::kBool) return encode(f, value == 0 ? 1 : 0);
-    // Differs from the right value by more than the largest of all values, towards the side with
-    // room.
+    // The wrong value differs from the right one by more than the largest of all values. It lies on
+    // the other side of zero, because there is room.
     const double off = std::isfinite(value) ? value - std::copysign(2 * most + 1, value) : -most;
     const std::uint64_t wrong = encode(f, off, Rounding::kNearestEven, Overflow::kSaturate);
     return wrong != bits ? wrong : encode(f, most, Rounding::kNearestEven, Overflow::kSaturate);

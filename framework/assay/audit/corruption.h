@@ -14,40 +14,43 @@
 
 namespace assay::audit {
 
-// A class of corruptions that the same sort of check detects. A score is a mean over classes.
+// A class of corruptions that the same sort of check detects. The score of a target is a mean over
+// classes.
 struct CorruptionClass {
   std::string_view name;
   std::string_view meaning;
 };
 std::span<const CorruptionClass> corruption_classes();
 
-// The change to the files that a target reads, if the corruption changes files.
+// The way in which a corruption changes the files that a target reads. Most corruptions change only
+// the values of the output.
 enum class FileChange : std::uint8_t {
   kNone,
-  kMissing,    // there is no file of the output
-  kEmpty,      // the output's file has no byte
+  kMissing,    // the output's file does not exist
+  kEmpty,      // the output's file is empty
   kTruncated,  // the second half of the output's file is missing
   kGolden,     // the output's file is a copy of the golden file
-  // There is no golden file. Used to find out why a target passes everything.
+  // The golden file does not exist. This is used to find out why a target passes everything.
   kMissingGolden,
 };
 
 struct Corruption {
-  std::string name;     // for a fault its text, as `assay inject --fault` reads it
-  std::string_view of;  // the name of the class
+  // The name of the corruption. For a fault, it is its text as `assay inject --fault` reads it.
+  std::string name;
+  std::string_view of;  // the name of the corruption's class
   std::string meaning;
-  bool is_drawn = false;  // different draws give different outputs
+  bool is_drawn = false;  // true if different draws give different outputs
   FileChange file = FileChange::kNone;
-  // Returns the wrong output. Empty if the corruption does not apply to the subject. The function
-  // is null if a file is changed instead.
+  // Returns the wrong output. Returns nothing if the corruption does not apply to the subject. The
+  // function is null if the corruption changes a file instead.
   std::function<std::optional<Tensor>(const Subject& subject, std::uint64_t draw)> apply = {};
 };
 
 // Returns all corruptions in the order of reports.
 const std::vector<Corruption>& corruptions();
 
-// Returns an output in which every value is wrong. No element is NaN or infinite unless the right
-// one is. Every check must refuse such an output.
+// Returns an output in which every value is wrong. Its elements are NaN or infinite only if the
+// right ones are. Every check must refuse such an output.
 Tensor obviously_wrong(const Tensor& clean);
 
 // Returns the number of elements whose value differs from `clean`. Both have the same dtype and

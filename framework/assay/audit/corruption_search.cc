@@ -8,7 +8,8 @@
 namespace assay::audit {
 namespace {
 
-// An error of k units in an output. `apply` returns empty if no element can have that error.
+// A kind of error that grows with a whole number k. `apply` returns the output with the error k, or
+// nothing if no element can have it. `most` returns the largest k to try.
 struct SightRow {
   SightKind kind;
   std::optional<Tensor> (*apply)(const Tensor& clean, std::int64_t k);
@@ -19,7 +20,8 @@ bool is_finite(const Format& f, std::uint64_t bits) {
   return !f.is_float() || std::isfinite(decode(f, bits));
 }
 
-// Moves k representable values away from zero, at most to the largest finite one.
+// Returns the bits of the value that is k representable values farther from zero, or of the largest
+// finite one.
 std::uint64_t moved(const Format& f, std::uint64_t bits, std::int64_t k) {
   const auto from = ordinal(f, bits);
   if (!from || !is_finite(f, bits)) return bits;
@@ -55,7 +57,7 @@ std::optional<Tensor> one_moved(const Tensor& clean, std::int64_t k) {
   }
   if (at < 0) return std::nullopt;
   Tensor t = clean;
-  // Moves towards zero, because there is room on that side for every value.
+  // Moves the element towards zero, because every value has room on that side.
   const auto from = ordinal(f, clean.bits_at(at));
   const auto to = from ? at_ordinal(f, *from < 0 ? std::min<std::int64_t>(*from + k, 0)
                                                  : std::max<std::int64_t>(*from - k, 0))
@@ -81,7 +83,8 @@ std::optional<Tensor> all_rounded(const Tensor& clean, std::int64_t k) {
 std::int64_t ordinals_of(const Format& f) {
   return std::int64_t{1} << std::clamp(f.bits - 1, 1, 40);
 }
-// Units of a relative error of 2. Larger errors need not be searched.
+// Returns the number of unit roundoffs in a relative error of 2. Larger errors need not be
+// searched.
 std::int64_t roundoffs_of(const Format& f) {
   return static_cast<std::int64_t>(std::min(2 / unit_roundoff(f), 0x1p53));
 }
@@ -101,7 +104,8 @@ constexpr SightRow kSights[] = {
 
 constexpr SightKind kKinds[] = {kSights[0].kind, kSights[1].kind, kSights[2].kind};
 
-// Wrong outputs that a check of single elements detects at every size.
+// The corruptions that are tried at several sizes. A check of single elements detects each of them
+// at every size.
 constexpr std::string_view kSized[] = {"last_element", "one_nan", "tail"};
 constexpr std::int64_t kSizes[] = {16, 128, 1024, 8192, 65536};
 
@@ -143,7 +147,8 @@ std::vector<Sight> sights_of(const Subject& subject, Target& target) {
 
 Blindness blindness_of(const Subject& subject, Target& target) {
   const Format& f = subject.clean.format();
-  std::vector<std::pair<double, std::int64_t>> sizes;  // of elements that are finite and not 0
+  // Size and position of each element that is finite and not 0.
+  std::vector<std::pair<double, std::int64_t>> sizes;
   for (std::int64_t i = 0, n = subject.clean.size(); i < n; ++i) {
     const double size = std::fabs(decode(f, subject.clean.bits_at(i)));
     if (std::isfinite(size) && size > 0) sizes.emplace_back(size, i);

@@ -1,5 +1,5 @@
-// Searches for the limits at which a target refuses: the smallest error, the size, the blind
-// elements.
+// Searches for the limits from which on a target refuses an output: the smallest error, the size of
+// the output, and the number of elements that are 0.
 #pragma once
 
 #include <functional>
@@ -10,9 +10,9 @@
 
 namespace assay::audit {
 
-// Returns the smallest k from 1 to `most` for which passes(k) is false. Empty if it is true for
-// all. passes() must be true below that k and false from it on. Doubles k until it is refused, and
-// then bisects.
+// Returns the smallest k from 1 to `most` for which passes(k) is false. Returns nothing if there is
+// no such k. passes() must be true below that k and false from it on. Doubles k until passes(k) is
+// false, and then bisects.
 std::optional<std::int64_t> smallest_refused(std::int64_t most,
                                              const std::function<bool(std::int64_t k)>& passes);
 

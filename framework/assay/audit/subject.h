@@ -12,11 +12,13 @@ namespace assay::audit {
 
 // One right output of a case.
 struct Subject {
-  Case test_case = {};  // has one output (gate/case_outputs.h), with its golden result
+  // Has one output (gate/case_outputs.h) with its golden result.
+  Case test_case = {};
   Tensor clean = {};
-  std::string producer = {};  // of the right output, empty if that is the rounded golden result
-  // The output of another case with the same dtype, cut or repeated to the same shape. Empty if
-  // there is no such case.
+  // The producer of the right output. Empty if the right output is the rounded golden result.
+  std::string producer = {};
+  // The output of another case, cut or repeated to the shape of `clean`, with the same dtype. Empty
+  // if there is no such case.
   Tensor other = {};
   // The other outputs of the case, which stay right.
   struct Sibling {
@@ -25,16 +27,16 @@ struct Subject {
   };
   std::map<std::string, Sibling> siblings = {};
 
-  std::string title() const;  // "case", or "case:output" if the case has several outputs
+  std::string title() const;  // returns "case", or "case:output" if the case has several outputs
 };
 
-// Returns the elements of `from`, in its format, cut or repeated to fill the shape. Empty if `from`
-// has no elements.
+// Returns the elements of `from` in a tensor of this shape. They are cut off or repeated to fill
+// it. Returns an empty tensor if `from` has no elements.
 Tensor fitted(const Tensor& from, const Shape& shape);
 
-// Returns a subject with `size` elements in one dimension. They are the subject's elements, cut or
-// repeated. It has no inputs and siblings. Empty if the subject has no elements or no golden
-// result.
+// Returns a subject with `size` elements in one dimension. They are the elements of the given
+// subject, cut off or repeated. The new subject has no inputs and siblings. Returns nothing if the
+// subject has no elements or no golden result.
 std::optional<Subject> resized(const Subject& subject, std::int64_t size);
 
 }  // namespace assay::audit

@@ -23,28 +23,30 @@ struct Trial {
 
 struct Answer {
   bool passed = false;
-  std::string because = {};  // one line, such as "exit status 1" or "3 of 12 elements miss"
-  std::string said = {};     // the text that a program printed, only the end of a long one
+  // The reason in one line, such as "exit status 1" or "3 of 12 elements miss"
+  std::string because = {};
+  std::string said = {};  // the text that a program printed, or only its end if it is long
 };
 
-// Several threads may call a target at the same time.
+// A check that is audited. Several threads may call it at the same time.
 class Target {
  public:
   virtual ~Target() = default;
   virtual const std::string& name() const = 0;
-  // True if it reads files, so that changes to files count as corruptions.
+  // True if the target reads files, so that changes to files count as corruptions.
   virtual bool reads_files() const { return false; }
   // For targets that read files: true if a copy of the golden file differs from the right output's
   // file.
   virtual bool golden_file_differs(const Subject&) const { return false; }
-  // Returns why it cannot judge any output of this subject. Empty if it can.
+  // Returns why the target cannot judge any output of this subject. Empty if it can.
   virtual std::string why_not(const Subject& subject) = 0;
   virtual Answer judge(const Trial& trial) = 0;
 };
 
 // Judges by the standards of a request. With `gate`, an output passes only if the outcome of
-// assay's gate is pass. Without it the standard decides: an output also passes if the gate would
-// call it untrusted, because zeros would have passed as well. The subjects must outlive the target.
+// assay's gate is pass. Without it only the standard decides: an output that the gate would call
+// untrusted, because zeros would have passed as well, also passes. The subjects must outlive the
+// target.
 class StandardTarget : public Target {
  public:
   // Throws Refusal if the standard is not known.
@@ -61,7 +63,7 @@ class StandardTarget : public Target {
   GateRequest request_;
   bool gate_;
   std::mutex mutex_;
-  std::map<const Subject*, Checks> checks_;  // the checks of each subject
+  std::map<const Subject*, Checks> checks_;  // the checks that were made for each subject
 };
 
 }  // namespace assay::audit

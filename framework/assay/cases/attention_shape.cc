@@ -8,8 +8,8 @@
 namespace assay {
 namespace {
 
-// Reads the input `positions`, one for each query of each batch. Returns an empty list if the case
-// has no such input.
+// Reads the input `positions`. Returns one position for each query of each batch, or an empty list
+// if the case has no such input.
 std::vector<std::int64_t> positions_of(const Case& c, const AttentionShape& a) {
   const auto input = c.inputs.find("positions");
   if (input == c.inputs.end()) return {};

@@ -29,18 +29,20 @@ std::string attribute_text(const Attribute& attribute);
 // The result that a producer recorded for one output.
 template <typename Array>
 struct BasicRecorded {
-  Array tensor = {};  // empty if it was not read
+  Array tensor = {};  // the recorded output, or empty if it was not read
   BasicEpilogue<Array> epilogue = {};
-  std::string machine = {};  // the one that computed it, or empty if the file does not name it
+  // The machine that computed the result, or empty if the file does not name it.
+  std::string machine = {};
 };
 
-// The golden result of an output: present; pending, because it is not computed or not read yet; or
-// absent, because the output is not to be compared.
+// The golden result of an output. It is in one of three states: present; pending, because it is not
+// computed or not read yet; or absent, because the output is not to be compared.
 template <typename Array>
 class BasicGolden {
  public:
-  BasicGolden() = default;                                // pending
-  BasicGolden(Array array) : array_(std::move(array)) {}  // NOLINT: an array is a result
+  BasicGolden() = default;  // pending
+  // NOLINT: implicit, so that an array can stand for a golden result.
+  BasicGolden(Array array) : array_(std::move(array)) {}
   static BasicGolden absent() {
     BasicGolden golden;
     golden.is_absent_ = true;
@@ -62,15 +64,17 @@ class BasicGolden {
 // One output of a case.
 template <typename Array>
 struct BasicOutput {
-  // `output_dtype`, `standard`, `rtol`, `atol` and others. They override those of the case.
+  // Attributes of only this output, such as `output_dtype`, `standard`, `rtol` and `atol`. They
+  // override those of the case.
   std::map<std::string, Attribute> attributes = {};
-  // The case has arrays in files of their own, and nothing says which dtype the operator returns:
-  // take_output_dtype() asks the output.
+  // True if the case's arrays come from separate files, and nothing says which dtype the operator
+  // returns. Then take_output_dtype() takes it from the output.
   bool output_dtype_is_open = false;
   BasicGolden<Array> golden = {};
   std::map<std::string, BasicRecorded<Array>> recorded = {};  // by producer
 
-  // The array that a producer recorded. nullptr if it recorded no array or the array was not read.
+  // Returns the array that a producer recorded, or nullptr if the producer recorded no array or it
+  // was not read.
   const Array* recorded_by(const std::string& producer) const {
     const auto found = recorded.find(producer);
     return found == recorded.end() || found->second.tensor.empty() ? nullptr
@@ -81,7 +85,8 @@ using CaseOutput = BasicOutput<Tensor>;
 using Golden = BasicGolden<Tensor>;
 using RecordedResult = BasicRecorded<Tensor>;
 
-// The same output with other arrays: `convert` makes each that is there.
+// Returns the same output with its arrays in another form. `convert` is called for each array that
+// the output has.
 template <typename To, typename From, typename Convert>
 BasicOutput<To> converted(const BasicOutput<From>& from, const Convert& convert) {
   const auto part = [&](const From& array) { return array.empty() ? To() : convert(array); };
@@ -102,16 +107,17 @@ struct BasicCase {
   std::string name = {};  // parts joined by '/'
   std::string op = {};
   std::map<std::string, Attribute> attributes = {};  // without `op`
-  std::map<std::string, Array> inputs = {};          // those of a list x are x/0, x/1 and so on
-  // Optional inputs that the case says it does not have. None of them is in `inputs`.
+  std::map<std::string, Array> inputs = {};  // the inputs of a list x are named x/0, x/1 and so on
+  // Optional inputs that the case is known not to have. None of them is in `inputs`.
   std::set<std::string> absent_inputs = {};
-  // By name. A case with one output has one, named "". A case without any is taken as one whose
-  // output "" has a pending golden result and no recorded results.
+  // The outputs by their names. If a case has only one output, its name may be "". A case without
+  // any counts as one with the output "", whose golden result is pending and which has no recorded
+  // results.
   std::map<std::string, BasicOutput<Array>> outputs = {};
 
-  // True if its outputs have names.
+  // True if the outputs of the case have names.
   bool names_outputs() const { return !outputs.empty() && !outputs.begin()->first.empty(); }
-  // True if the case has this output. A case without outputs has the output "".
+  // True if the case has an output of this name. A case without outputs has the output "".
   bool has_output(const std::string& output) const {
     return outputs.count(output) != 0 || (outputs.empty() && output.empty());
   }
@@ -121,7 +127,7 @@ struct BasicCase {
   }
 };
 
-// The producers that recorded any of the outputs.
+// Returns the producers that recorded at least one output of the case.
 template <typename Array>
 std::vector<std::string> producers_of(const BasicCase<Array>& test_case) {
   std::set<std::string> producers;
@@ -134,39 +140,46 @@ std::vector<std::string> producers_of(const BasicCase<Array>& test_case) {
 }
 
 struct Case : BasicCase<Tensor> {
-  std::string file = {};  // the dataset file that it came from, or empty
-  std::map<std::string, const Format*> unread_inputs = {};  // only their dtypes are known
+  std::string file = {};  // path of the dataset file that the case came from, or empty
+  // The dtypes of inputs whose values were not read.
+  std::map<std::string, const Format*> unread_inputs = {};
 
-  // The output of a case that has one. Throws CaseError if the case has several. The second one
-  // adds the output "" to a case without outputs.
+  // Return the output of a case that has only one. Throw CaseError if the case has several. The
+  // second form adds the output "" to a case without outputs.
   const CaseOutput& output() const;
   CaseOutput& output();
-  // Its name; "" for a case without outputs. Throws CaseError if the case has several.
+  // Returns the name of the only output, or "" for a case without outputs. Throws CaseError if the
+  // case has several.
   std::string output_name() const;
-  // Everything but the tensors: names, attributes, and the machines of recorded results.
+  // Returns a copy of the case without tensors. It keeps names, attributes, and the machines of
+  // recorded results.
   Case without_tensors() const;
-  // The case with one of its outputs, whose attributes are laid over the case's. Inputs are copied.
-  // Throws CaseError, which lists the outputs, if the case does not have this one.
+  // Returns a copy of the case with only this output, including the inputs. The output's attributes
+  // override those of the case. Throws CaseError, which lists the outputs, if the case does not
+  // have this one.
   Case only(const std::string& output) const;
 
-  // An attribute of that type. Throws Refusal that names case and attribute if it
-  // has another type (an integer serves as a real number, a whole real number as an integer).
+  // Return the value of an attribute, or nothing if the case does not have it. Throw Refusal that
+  // names case and attribute if the attribute has another type. A whole number also counts as a
+  // real number, and a real number without a fraction as an integer.
   std::optional<std::string> text(std::string_view name) const;
   std::optional<std::int64_t> integer(std::string_view name) const;
   std::optional<double> real(std::string_view name) const;
-  // 0 and 1, also as the words true and false.
+  // Returns an attribute that is 0 or 1, or one of the words true and false.
   std::optional<bool> flag(std::string_view name) const;
 
   std::vector<std::string> tags() const;
 
-  // The dtype of an input, read or not; nullptr where the case has no such input.
+  // Returns the dtype of an input, even if its values were not read. Returns nullptr if the case
+  // has no such input.
   const Format* input_format(const std::string& operand) const;
-  // Throws CaseError that names the operand if the case does not have this input.
+  // Returns an input. Throws CaseError that names the input if the case does not have it.
   const Tensor& input(const std::string& name) const;
   const Tensor& golden_tensor() const;
 
-  // If the output dtype is open, a golden result of more precision does not say which dtype the
-  // output is meant to have: its `output_dtype` becomes `format`. Returns whether it did.
+  // Sets the attribute `output_dtype` of an output to `format`, and returns true, if the output's
+  // dtype is open and the golden result has more precision than `format`. Such a golden result does
+  // not say which dtype the output is meant to have.
   bool take_output_dtype(const std::string& output, const Format& format);
 };
 

@@ -5,7 +5,8 @@
 namespace assay {
 namespace {
 
-// True if outputs are narrower than the accumulator of their products.
+// True if outputs of this dtype are narrower than the accumulator of their products, so that the
+// kernel casts it.
 bool is_cast(const Format& output) { return output.is_float() && output.precision < 24; }
 std::string not_cast(const Format& output) {
   return formatted("{} outputs are not cast: there is no residual", output.name);

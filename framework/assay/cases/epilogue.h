@@ -12,16 +12,19 @@ namespace assay {
 // was not given is empty.
 template <typename Array>
 struct BasicEpilogue {
-  Array accumulator = {};  // the output before its cast: its shape, float32 or float64
-  // R = sum (before - after the cast) over the columns of each check: (..., M, checks of a row).
+  // The output before its cast to the output's dtype. It has the output's shape, in float32 or
+  // float64.
+  Array accumulator = {};
+  // The residual R of each check: the sum, over the columns of the check, of the accumulator minus
+  // the element that it is cast to. Its shape is (..., M, checks of a row).
   Array residual = {};
 
   bool empty() const { return accumulator.empty() && residual.empty(); }
 };
 using Epilogue = BasicEpilogue<Tensor>;
 
-// Returns why an epilogue, or one part of it by its dtype and shape, cannot belong to an output of
-// this dtype and shape. Empty if it can.
+// Return why an epilogue, or one part of it with this dtype and shape, cannot belong to an output
+// of this dtype and shape. Return an empty text if it can.
 std::string why_no_epilogue(const Epilogue& epilogue, const Format& output, const Shape& shape);
 std::string why_no_accumulator(const Format& format, const Shape& accumulator, const Format& output,
                                const Shape& shape);

@@ -6,7 +6,7 @@
 namespace assay {
 namespace {
 
-// The operand as the product sees it.
+// Returns an operand as the product uses it: transposed if the case says so.
 TensorView seen(const ProductOperands& p, const char* operand, const TensorView& stored,
                 bool transpose) {
   if (stored.rank() < 2) {
@@ -24,7 +24,8 @@ Shape batch_of(const TensorView& v) { return Shape(v.shape.begin(), v.shape.end(
 
 TensorView matrix_of(const TensorView& v, std::int64_t batch) {
   if (v.rank() == 2) return v;
-  // The batch dimensions count in row-major order, whatever their strides.
+  // Computes the offset of matrix number `batch`. The batch dimensions count in row-major order,
+  // whatever their strides.
   std::int64_t rest = batch, offset = 0;
   for (std::size_t d = v.shape.size() - 2; d-- > 0;) {
     offset += rest % v.shape[d] * v.strides[d];

@@ -9,18 +9,21 @@
 
 namespace assay {
 
-// batch x (M x K) x (K x N), after transposes.
+// The sizes of a batch of products: each multiplies an M x K matrix by a K x N matrix, after
+// transposes.
 struct MatmulShape {
   std::int64_t batch, m, n, k;
   Shape output;
 };
-// Throws Refusal that names the case and both shapes if they do not multiply.
+// Returns the sizes of the case's product. Throws Refusal that names the case and both shapes if
+// the operands do not multiply.
 MatmulShape matmul_shape(const Case& test_case);
 
-// Matrix `batch` of operand `name` ("a": M x K, "b": K x N), a view of rank 2.
+// Returns matrix `batch` of operand `name` as a view of rank 2: M x K for "a", and K x N for "b".
 TensorView matmul_matrix(const Case& test_case, const std::string& name, std::int64_t batch);
 
-// Returns the bias (N) as float64, or an empty list if the case has no bias.
+// Returns the bias, which has N elements, as float64. Returns an empty list if the case has no
+// bias.
 std::vector<double> matmul_bias(const Case& test_case);
 
 }  // namespace assay

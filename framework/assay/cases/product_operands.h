@@ -1,4 +1,5 @@
-// The operands of one product, or of a batch of them, wherever they lie.
+// The operands of one product, or of a batch of them. They may lie in a case or anywhere else in
+// memory.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +11,19 @@
 
 namespace assay {
 
-// a (..., M, K), b (..., K, N), each as it is stored: a transposed operand has its last two
-// dimensions exchanged. Views: whoever makes them keeps the elements alive.
+// The operands a (..., M, K) and b (..., K, N) as they are stored: the last two dimensions of a
+// transposed operand are exchanged. Both are views, so the caller must keep the elements alive.
 struct ProductOperands {
-  std::string name = {};  // of the case, which begins what is refused
+  std::string name = {};  // name of the case, with which error messages begin
   std::string op = "matmul";
   TensorView a, b;
   bool transpose_a = false, transpose_b = false;
   std::optional<TensorView> bias = {};  // N
 
-  // Throws CaseError, with both shapes, if they do not multiply.
+  // Returns the sizes of the product. Throws CaseError, with both shapes, if the operands do not
+  // multiply.
   MatmulShape shape() const;
-  // The matrices of one product of the batch, as it sees them: M x K and K x N.
+  // Return the operands of product number `batch` of the batch, after transposes: M x K and K x N.
   TensorView matrix_a(std::int64_t batch) const;
   TensorView matrix_b(std::int64_t batch) const;
   // Returns the bias as float64, or an empty list if there is no bias.

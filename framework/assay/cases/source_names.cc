@@ -21,7 +21,7 @@ std::string safe_word(std::string_view word) {
                          (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '=';
     safe += allowed ? c : '_';
   }
-  if (!is_case_name(safe)) safe += '_';  // a reserved word, or nothing at all
+  if (!is_case_name(safe)) safe += '_';  // `safe` is a reserved word or empty
   return safe;
 }
 

@@ -18,23 +18,24 @@ namespace assay {
 // The attribute in which a case keeps its source name, if that differs from its case name.
 inline constexpr const char* kSourceNameAttribute = "x_name";
 
-// A case name (is_case_name) made of any text. The parts between '/' keep their letters, digits,
-// '_', '.' and '='. Every other byte becomes '_', and a reserved word gets a '_' at its end. Two
-// texts can give the same name.
+// Returns a case name (is_case_name()) made of any text. The parts between '/' keep their letters,
+// digits, '_', '.' and '='. Every other byte becomes '_', and a '_' is added to a reserved word.
+// Two texts can give the same name.
 std::string safe_case_name(std::string_view source_name);
-// The same for a single word, in which '/' is replaced too: a producer, for example.
+// Does the same as safe_case_name() for a single word, such as a producer. '/' is replaced, too.
 std::string safe_word(std::string_view word);
 
-// safe_case_name() followed by '=' and eight hexadecimal digits, a hash of the source name. It is
-// for a case whose safe name is already taken. It depends on nothing but the source name, so both
-// sides of a comparison give the same one.
+// Returns safe_case_name() followed by '=' and eight hexadecimal digits, a hash of the source name.
+// Use it for a case whose safe name is already taken. The name depends only on the source name, so
+// both sides of a comparison get the same one.
 std::string distinct_case_name(std::string_view source_name);
-// A word that two different texts share only if their hashes collide: the text itself if it is a
-// safe word, otherwise safe_word() with the hash of distinct_case_name().
+// Returns a word that two different texts share only if their hashes collide. This is the text
+// itself if it is a safe word, and otherwise safe_word() with the hash of distinct_case_name().
 std::string distinct_word(std::string_view word);
 
-// The source name of a case: its attribute x_name, if its case name is made of that, otherwise the
-// case name. An x_name that does not fit is a note of the user's own.
+// Returns the source name of a case. This is the attribute x_name if the case name was made from
+// it, and otherwise the case name. An x_name from which the case name was not made is a note of the
+// user's own.
 std::string source_name_of(const std::string& case_name,
                            const std::map<std::string, Attribute>& attributes);
 

@@ -81,7 +81,7 @@ std::uint64_t field_of(const Format& f) { return ones(f.bits) << f.padding; }
 
 std::uint64_t sign_bit(const Format& f) { return std::uint64_t{1} << (f.padding + f.bits - 1); }
 
-// Draws k different bits of a mask.
+// Returns k different bits of a mask, drawn at random.
 std::uint64_t drawn_of(std::uint64_t mask, int k, Random& random) {
   std::uint64_t drawn = 0;
   for (; k > 0; --k) {
@@ -95,7 +95,7 @@ std::uint64_t drawn_of(std::uint64_t mask, int k, Random& random) {
   return drawn;
 }
 
-// Returns a pattern that an element is set to. Empty if the element has it already.
+// Returns `after`, the pattern that an element is set to. Empty if the element has it already.
 Changed other_than(std::uint64_t bits, std::uint64_t after) {
   return after == bits ? std::nullopt : Changed(after);
 }
@@ -140,7 +140,8 @@ Changed in_exponent(const Change& c, const Format& f, std::uint64_t bits, Random
 }
 
 Changed carried(const Change& c, const Format& f, std::uint64_t bits, Random& random) {
-  // Integers are counted from their smallest value, floats from zero.
+  // A carry moves the distance of an element from the smallest integer, or the magnitude of a
+  // float, as one number.
   const bool has_sign_apart = f.is_float() && f.is_signed();
   const std::uint64_t field = field_of(f) & ~(has_sign_apart ? sign_bit(f) : 0);
   const std::uint64_t offset = f.kind == Kind::kSigned ? sign_bit(f) : 0;
@@ -178,7 +179,8 @@ void require_bit(const Format& f, std::int64_t bit) {
   refuse("{} has no bit {}; its bits are {} to {}", f.name, bit, f.padding, f.padding + f.bits - 1);
 }
 
-// In messages, `of` and `name` describe the owner of those bits.
+// Throws Refusal if the count is not from 1 to `most`. In the message, `of` and `name` describe
+// what has `most` of them.
 void require_count(std::string_view what, std::int64_t count, std::int64_t most,
                    std::string_view of, std::string_view name) {
   if (count >= 1 && count <= most) return;
@@ -220,9 +222,11 @@ void require_fits(const Change& c, const Format& f) {
       require_count("length", c.length, 64, "an ", "element");
       return require_bit(f, std::int64_t{c.bit} + c.length - 1);
     case ChangeKind::kExponent: {
-      constexpr std::uint64_t kLongest = 3 << 5;  // hifloat8's prefix with the longest exponent
+      // The prefix of a hifloat8 with the longest exponent.
+      constexpr std::uint64_t kLongest = 3 << 5;
       const int bits = std::popcount(exponent_bits(f, kLongest));
-      // In a format without exponent bits, the change is not injectable.
+      // A format without exponent bits is accepted here with k = 1, because the change is then not
+      // injectable.
       return require_count("k", c.k, std::max(bits, 1), "the exponent of ", f.name);
     }
     case ChangeKind::kCarry:

@@ -18,8 +18,8 @@ enum class ChangeKind : std::uint8_t {
   kFlip,           // one bit inverted
   kFlips,          // distinct bits inverted
   kBurst,          // adjacent bits inverted
-  kStuckAt0,       // one bit forced to 0
-  kStuckAt1,       // one bit forced to 1
+  kStuckAt0,       // one bit set to 0
+  kStuckAt1,       // one bit set to 1
   kZero,           // +0
   kRandom,         // any other bit pattern of the format, each equally likely
   kInfinity,       // +infinity
@@ -27,45 +27,52 @@ enum class ChangeKind : std::uint8_t {
   kNan,            // the format's canonical NaN
   kSign,           // the number negated
   kExponent,       // drawn bits of the exponent inverted
-  kCarry,          // the stored magnitude one unit of a bit larger or smaller
-  kAdd,            // a value added, or a number of representable values up or down
-  kStuckLane,      // the value of the first element of its place
-  kWrongRow,       // the element some rows below it
+  kCarry,  // the magnitude raised or lowered by one unit of a bit, as a wrong or missing carry does
+  kAdd,    // a number added, or a move by a number of representable values up or down
+  // The value of the first element of the row, column, tile or period that the fault breaks.
+  kStuckLane,
+  kWrongRow,  // the value of the element some rows below
 };
 
 enum class Direction : std::uint8_t { kEither, kZeroToOne, kOneToZero };
 
-// A wrong carry adds a unit. A missing carry subtracts one.
+// A wrong carry adds one unit of the bit. A missing carry subtracts one.
 enum class Carry : std::uint8_t { kEither, kWrong, kMissing };
 
 struct Change {
   ChangeKind kind = ChangeKind::kFlip;
-  // For flip, stuck_at_0, stuck_at_1 and carry: the bit. For burst: its lowest bit. 0 is the lowest
-  // bit of the stored element.
+  // The bit that flip, stuck_at_0, stuck_at_1 and carry change, or the lowest bit of a burst. 0 is
+  // the lowest bit of the stored element.
   int bit = 0;
   Direction direction = Direction::kEither;  // flip
   int length = 1;                            // burst: adjacent bits
-  int k = 1;                                 // flips, exponent: distinct bits, drawn
-  std::uint64_t mask = 0;                    // flips: the bits, or 0 to draw k bits
-  Carry carry = Carry::kEither;              // carry
-  double value = 0;                          // add: either value or ulps is not 0
+  // For flips and exponent: the number of different bits that are drawn.
+  int k = 1;
+  // For flips: the bits to invert, or 0 to draw k bits.
+  std::uint64_t mask = 0;
+  Carry carry = Carry::kEither;  // carry
+  // For add: the number that is added, or the number of representable values to move by. One of
+  // them is not 0.
+  double value = 0;
   std::int64_t ulps = 0;
-  std::int64_t rows = 1;  // wrong_row: the number of rows below, wrapping at the end of the matrix
+  // For wrong_row: the number of rows below. It continues with the first row after the last one.
+  std::int64_t rows = 1;
 };
 
-// A row of the table.
+// One row of the table of changes.
 struct ChangeRow {
   ChangeKind kind;
   std::string_view name;
-  std::string_view parts = "";  // keys that parse_fault takes after the name, separated by blanks
-  std::string_view needs = "";  // exactly one of these keys must be set
+  // The keys of the change in a fault's text, separated by blanks.
+  std::string_view parts = "";
+  std::string_view needs = "";  // of these keys, exactly one must be set
   std::string_view help;
-  bool moves = false;  // the new value comes from another element of the output
+  bool moves = false;  // true if the new value comes from another element of the output
 };
 std::span<const ChangeRow> change_rows();
 const ChangeRow& row_of(ChangeKind kind);
 
-// True if change_bits() draws from its random numbers.
+// True if change_bits() needs random numbers for this change.
 bool draws(const Change& change);
 
 // Throws Refusal if the change does not fit the format: it names a bit that the

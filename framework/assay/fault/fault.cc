@@ -35,8 +35,8 @@ namespace {
 
 constexpr std::string_view kOutput = "an output";
 
-// The places of a site in a tensor, one matrix after the other. For elements and periods the tensor
-// counts as one matrix, because they do not end with a matrix.
+// The places of a site in a tensor: those of one matrix after the other. For the sites element and
+// periodic, the whole tensor counts as one matrix, because their places do not end with a matrix.
 class SitePlaces {
  public:
   SitePlaces(const FaultSpec& spec, const Shape& shape) : spec_(spec), rows_(1), columns_(1) {
@@ -123,12 +123,12 @@ Injection inject(Tensor& output, const FaultSpec& spec, std::uint64_t stream) {
   require_fits(spec.change, f);
   require_in_output(spec);
   const SitePlaces places(spec, output.shape());
-  // Places and their changes are drawn from separate streams. The same seed therefore breaks the
-  // same places with any change.
+  // Places and their changes are drawn from separate streams of random numbers. So the same seed
+  // breaks the same places with any change.
   Random random(spec.seed, stream), of_change(spec.seed, ~stream);
   Injection done;
   std::set<std::int64_t> taken;
-  // True if an element of the place can take the change. This does not depend on any draw.
+  // True if some element of the place can take the change. This does not depend on any draw.
   const auto able = [&](std::int64_t place) {
     if (taken.count(place) > 0) return false;
     Random unused(0, 0);

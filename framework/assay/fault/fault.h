@@ -26,7 +26,8 @@ std::int64_t position_in(const Shape& shape, const std::vector<std::int64_t>& at
 // Throws Refusal if `at` is outside the shape, or if the site is not in the output.
 std::vector<std::int64_t> positions_of(const FaultSpec& spec, const Shape& shape, Random& random);
 
-// Throws Refusal if the site is not in any output, so that inject() cannot use it.
+// Throws Refusal if the places of the site are not elements of an output, so that inject() cannot
+// use the site.
 void require_in_output(const FaultSpec& spec);
 
 struct Flip {
@@ -42,7 +43,7 @@ std::vector<Flip> changes_at(const Tensor& output, const FaultSpec& spec,
 
 struct Injection {
   std::vector<Flip> flips;          // one for each changed element
-  std::int64_t not_injectable = 0;  // requested places that could not be broken
+  std::int64_t not_injectable = 0;  // number of requested places that could not be broken
 };
 
 // Changes the output in place. Random places are drawn from those with an element that can take the

@@ -10,7 +10,7 @@
 namespace assay::fault {
 namespace {
 
-// A word of a text and the value that it stands for.
+// A word of a fault's text, and the value that it stands for.
 template <typename E>
 struct Word {
   E value;
@@ -55,7 +55,7 @@ const SiteRow& site_named(const SpecText& text, std::string_view name) {
   text.refuse(unknown_word("site", name, names_of(site_rows())));
 }
 
-// No format has elements with more bits.
+// No element of any format has more bits than this.
 constexpr int kMostBits = 64;
 
 void require_some_element_has(const SpecText& text, std::uint64_t bit) {
@@ -73,8 +73,8 @@ std::uint64_t bits_of(const SpecText& text, const SpecText::Setting& setting) {
   return mask;
 }
 
-// Reads the value to add, a finite number, or the number of representable values to go. Neither may
-// be 0.
+// Reads the parameter of `add`: the finite number to add, or the number of representable values to
+// move by. Neither may be 0.
 void read_addend(Change& change, const SpecText& text, const SpecText::Setting& setting) {
   const bool is_value = setting.key == "value";
   if (is_value) {
@@ -132,8 +132,8 @@ void read_setting(FaultSpec& out, const SpecText& text, const SpecText::Setting&
   }
 }
 
-// Refuses keys that belong to another site than the fault's, because check_keys() does not know
-// them.
+// Refuses keys that belong to another site than that of the fault, because check_keys() does not
+// know which site has which keys.
 void refuse_words_of_other_sites(const SpecText& text, const SiteRow& site,
                                  const std::vector<std::string>& known) {
   for (const SpecText::Setting& setting : text.settings()) {
@@ -263,7 +263,8 @@ std::string FaultSpec::text() const {
   if (before_encoding) out += ",when=before";
   if (!output.empty()) out += ",output=" + output;
   if (at) out += formatted(",at={}", fmt::join(*at, ":"));
-  // A fault at a given position has a seed only if another part of it is drawn.
+  // If the fault has a given position, its text has a seed only if something else is drawn: the
+  // bits of the change, or the step of the accumulator.
   const bool drawn = draws(c) || (site == Site::kAccumulator && !step);
   if (!at || (drawn && seed != 0)) out += formatted(",seed={}", seed);
   if (!at) out += formatted(",count={}", count);
@@ -276,7 +277,7 @@ FaultSpec parse_fault(std::string_view text) {
   FaultSpec spec;
   const ChangeRow& change = change_named(given);
   spec.change.kind = change.kind;
-  // The site determines which other keys are allowed.
+  // The site determines which keys are allowed in addition to those of the change.
   const SpecText::Setting* at_site = given.find("site");
   const SiteRow& site =
       at_site == nullptr ? row_of(Site::kElement) : site_named(given, at_site->value);

@@ -20,18 +20,21 @@ std::string_view word_of(Direction direction);
 struct FaultSpec {
   Change change;
   Site site = Site::kElement;
-  std::int64_t every = 0;            // periodic: the distance between elements
-  std::optional<std::int64_t> step;  // accumulator: break it after this chunk, drawn if not given
-  std::string input;                 // input: its name
-  std::string output;            // the output to break if a case has several, empty if not given
-  bool before_encoding = false;  // input: the checksum was encoded from the changed input
-  // An element of the row, column, tile or period, or the element itself: a multi-index, or one
-  // row-major position. Drawn if it is not given.
+  std::int64_t every = 0;  // for the site periodic: the distance between two elements
+  // For the site accumulator: the accumulator is broken after this chunk. Drawn if not given.
+  std::optional<std::int64_t> step;
+  std::string input;  // input: its name
+  // The name of the output to break if a case has several. Empty if not given.
+  std::string output;
+  // For the site input: true if the checksum was encoded from the changed input.
+  bool before_encoding = false;
+  // The element that is broken, or one element of the row, column, tile or period that is. It is a
+  // multi-index, or one row-major position. Drawn if it is not given.
   std::optional<std::vector<std::int64_t>> at;
-  std::uint64_t seed = 0;  // determines everything that is drawn
+  std::uint64_t seed = 0;  // seed of everything that is drawn
   std::int64_t count = 1;  // number of different places, each broken once
 
-  std::string text() const;  // in the form that parse_fault reads
+  std::string text() const;  // the text in the form that parse_fault() reads
   const SiteRow& site_row() const { return row_of(site, input); }
 };
 

@@ -26,14 +26,14 @@ void copy_element(Tensor& to, std::int64_t at, const Tensor& from, std::int64_t 
               static_cast<std::size_t>(width));
 }
 
-// Returns the same bytes as a tensor of another format.
+// Returns a tensor of another format and shape that has the same bytes.
 Tensor read_as(const Tensor& tensor, const Format& format, const Shape& shape) {
   Tensor t(format, shape);
   std::memcpy(t.bytes(), tensor.bytes(), tensor.byte_count());
   return t;
 }
 
-// Applies a change to the parts of complex numbers.
+// Applies `change` to the real and imaginary parts of complex numbers, as a tensor of real numbers.
 template <typename Change>
 Mutated by_parts(const Tensor& output, const Change& change) {
   const TensorView parts = parts_of(output.view());
@@ -62,7 +62,8 @@ Mutated zero(const Case& c, const Tensor& output) {
 
 Mutated one_ulp(const Case&, const Tensor& output) {
   const Format& f = output.format();
-  if (f.kind == Kind::kBool || f.is_complex()) return std::nullopt;  // types without an order
+  // These have no next larger value.
+  if (f.kind == Kind::kBool || f.is_complex()) return std::nullopt;
   return with_elements(output, [&](std::int64_t i) {
     const std::uint64_t bits = output.bits_at(i), up = next_up(f, bits);
     return f.is_float() && !std::isfinite(decode(f, up)) ? bits : up;
@@ -131,8 +132,8 @@ std::optional<MatmulShape> product_of(const Case& c, const Tensor& output) {
   return s;
 }
 
-// Calls change(values, a, b) for each row of the output. `values` is the row as float64, and is
-// changed in place. a is the row of A.
+// Calls change(values, a, b) for each row of the output of a product of A and B. `values` is the
+// row as float64, and is changed in place. `a` is the row of A, and `b` is the matrix B.
 template <typename Change>
 Mutated rows_of_product(const Case& c, const MatmulShape& s, const Tensor& output,
                         const Change& change) {
@@ -153,7 +154,8 @@ Mutated rows_of_product(const Case& c, const MatmulShape& s, const Tensor& outpu
   return t;
 }
 
-// row += factor * sum of the products [first, last).
+// Adds factor times the sum of the products [first, last) of the row `a` and each column of `b` to
+// `row`.
 void add_products(std::vector<double>& row, const double* a, const double* b, std::int64_t first,
                   std::int64_t last, double factor) {
   const std::size_t n = row.size();
@@ -187,7 +189,8 @@ Mutated truncation(const Case& c, const Tensor& output) {
   });
 }
 
-// The accumulator is rounded to float16 after every chunk of products.
+// Returns the output of a product whose accumulator is rounded to float16 after every chunk of
+// products.
 Mutated fp16_accumulation(const Case& c, const Tensor& output) {
   const auto s = product_of(c, output);
   if (!s) return std::nullopt;

@@ -27,7 +27,8 @@ struct Mutation {
 // smaller. Matrices are those of the last two dimensions. A K chunk has 16 products.
 std::span<const Mutation> mutations();
 
-// Runs a mutation. Also returns empty if the result has the same bits as the output.
+// Runs a mutation. Returns nothing if the mutation does, or if its result has the same bits as the
+// output.
 std::optional<Tensor> mutate(const Mutation& mutation, const Case& test_case, const Tensor& output);
 
 // The functions below are used by mutations and by the corruptions of an audit. Returns a copy of
@@ -39,7 +40,8 @@ Tensor with_elements(const Tensor& tensor, const Element& element) {
   return t;
 }
 
-// The matrices of the last two dimensions. All three are 0 for a tensor without them.
+// The matrices in the last two dimensions of a tensor: their number, rows and columns. All three
+// are 0 for a tensor without matrices.
 struct Matrices {
   std::int64_t count = 0, rows = 0, columns = 0;
 };

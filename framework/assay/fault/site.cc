@@ -112,7 +112,7 @@ std::int64_t place_count(Site site, std::int64_t every, std::int64_t rows, std::
 std::vector<std::int64_t> place_positions(Site site, std::int64_t every, std::int64_t rows,
                                           std::int64_t columns, std::int64_t index) {
   require_every(site, every);
-  // The rows and columns of the place.
+  // The first row and column of the place, and its height and width.
   std::int64_t row = 0, column = 0, height = 1, width = 1;
   switch (site) {
     case Site::kElement:

@@ -16,9 +16,9 @@
 namespace assay::study {
 namespace {
 
-// The values of a format from which a probe's large number and its unit are made. They are so far
-// apart that a unit is lost when it is added to the large number. The units of a probe are so few
-// that every accumulator adds them exactly to each other.
+// The two factors from which the large number and the unit of a probe are made. The large number is
+// so large that a unit added to it is lost. The units of a probe are so few that every accumulator
+// adds them to each other exactly.
 struct Factors {
   double large, unit;
 };
@@ -28,7 +28,8 @@ Factors factors_of(const Format& f, bool flushes) {
   const double large = std::ldexp(1.0, std::ilogb(max_finite(f)));
   return {large, std::max(flushes ? min_normal(f) : min_subnormal(f), large * 0x1p-35)};
 }
-// True if the format's range is too narrow for one factor to hold the whole ratio.
+// True if the format's range is too narrow for one element to hold the ratio of the large number to
+// the unit. Then both operands must hold a factor.
 bool needs_both(const Factors& factors) { return factors.large / factors.unit < 0x1p32; }
 
 Tensor filled(const Format& f, Shape shape, double value) {
@@ -40,7 +41,8 @@ SumTree probe_reduce(const std::string& machine, const std::string& dtype,
                      const std::map<std::string, Attribute>& order, std::int64_t terms,
                      int threads) {
   const Format& f = format_named(dtype);
-  // float16 is summed in float16, and the sums of its blocks in float32. Both lose these units.
+  // The ascend910b adds float16 values in float16, but the sums of blocks in float32. These units
+  // are lost in both.
   const double large = max_finite(f) > 0x1p40 ? 0x1p60 : 0x1p15;
   const double unit = max_finite(f) > 0x1p40 ? 1 : 0x1p-20;
   const auto sums = [&](const std::vector<double>& rows) {
@@ -89,7 +91,7 @@ SumTree probe_product(const Machine& machine, const std::string& dtype, std::int
   return reveal_sum_tree({terms, large, unit, sums});
 }
 
-// A reduce_sum to probe, with the order and chunk of its expected tree.
+// A reduce_sum to probe. `row` and `chunk` give the tree that is expected.
 struct Reduce {
   const char *machine, *dtype, *order;
   ReduceOrder row;
@@ -107,7 +109,7 @@ constexpr Reduce kReduces[] = {
     {"ascend910b", "float16", "ascend910b_high_dim", ReduceOrder::kHighDim, 128, 512},
 };
 
-// The summation tree of a kernel that others wrote, as it was found from the kernel's sums.
+// A kernel of another project, with the summation plan that was found from the kernel's sums.
 struct Kernel {
   const char *text, *machine, *dtype;
   SumPlan plan;
@@ -129,7 +131,8 @@ std::vector<Kernel> kernels() {
           {"numpy.sum", "cpu_fma", "float32", {numpy}, 300, true}};
 }
 
-// Collects the trees that were found: one row of the table for each, and drawings of some.
+// Collects the trees that were found. The table has one row for each tree, and some trees are
+// drawn.
 class Trees {
  public:
   explicit Trees(StudyResult& result) : result_(result) {}
@@ -206,7 +209,8 @@ StudyResult study_accumulation_order(const StudyOptions& options) {
   for (const Machine& machine : machines()) {
     for (const DotModel& model : machine.dots) {
       const std::string dtype(model.input);
-      if (dtype == "int8") continue;  // exact in any order
+      // Sums of int8 are exact in any order, so they do not show the order.
+      if (dtype == "int8") continue;
       for (const std::int64_t interval : {0, 128}) {
         const bool fp8 = format_named(dtype).bits == 8;
         if (interval > 0 && !fp8) continue;

@@ -17,13 +17,13 @@ float two_roundings(float a, float x, float b) {
   return product + b;
 }
 
-// Returns the error of y in ulps of the exact value. float64 holds a x exactly, and its sum with b
-// with a relative error of 2^-53.
+// Returns the error of y in ulps of the exact value a x + b. The caller computes this value in
+// float64, which holds a x exactly and its sum with b with a relative error of 2^-53.
 double ulps_off(float y, double exact) {
   return std::abs(static_cast<double>(y) - exact) / ulp_of(format_named("float32"), exact);
 }
 
-// Nine digits are enough to distinguish all float32 values.
+// Returns the number with nine digits, which are enough to distinguish all float32 values.
 std::string exactly(float v) { return short_number(static_cast<double>(v), 9); }
 
 // A way to choose b, given the product a x rounded to float32.
@@ -39,7 +39,8 @@ constexpr Addend kAddends[] = {
     {.text = "-a x, rounded", .draw = [](Random&, float p) { return -p; }},
 };
 
-// Random sums: how often the two ways differ, and the distance of each from the exact value.
+// Draws random sums a x + b. Counts how often one rounding and two roundings differ, and measures
+// the distance of each from the exact value.
 
 void errors(const StudyOptions& options, StudyResult& result) {
   const std::int64_t samples = options.repeats > 0 ? options.repeats : 100000;
@@ -154,7 +155,8 @@ Case pool_of(const std::vector<double>& boxes, const std::vector<double>& pixels
   return c;
 }
 
-// Random boxes, or boxes whose corners are whole numbers, in an image of 16 x 16 pixels near 1000.
+// Returns a case of deform_roi_pool with random boxes, or with boxes whose corners are whole
+// numbers. The image has 16 x 16 pixels near 1000.
 Case pool_case(const StudyOptions& options, bool on_grid, bool with_offset, std::int64_t rois) {
   Random random(options.seed, on_grid ? 201 : 200);
   std::vector<double> boxes, offsets, pixels(256);
@@ -197,7 +199,7 @@ double largest_difference(Case c, const StudyOptions& options) {
 void edges(const StudyOptions& options, StudyResult& result) {
   constexpr std::int64_t kStarts = 256, kSizes = 256, kSide = 12;
   StudyTable table{.name = "edges",
-                   // Set below, because it contains the number of boxes that were found.
+                   // The title contains the number of boxes that were found, so it is set below.
                    .title = "",
                    .columns = {"y1", "y2", "bin", "sample", "y, one rounding", "y, two roundings"}};
   const std::vector<double> pixels(kSide * kSide, 1000.0);
@@ -212,8 +214,8 @@ void edges(const StudyOptions& options, StudyResult& result) {
     const Case c = pool_of(boxes, pixels, kSide, 1);
     const std::vector<float> one = deform_roi_coordinates(c, true),
                              two = deform_roi_coordinates(c, false);
-    // The coordinates y come first: for each box 7 bins of `samples` samples. The coordinates x
-    // follow, one sample a bin, and are not used.
+    // deform_roi_coordinates() returns the coordinates y first: for each box 7 bins of `samples`
+    // samples. The coordinates x follow, with one sample in each bin, and are not used.
     const std::int64_t samples = (size + 111) / 112, count = kStarts * 7 * samples;
     coordinates += count;
     for (std::int64_t i = 0; i < count; ++i) {
@@ -247,8 +249,8 @@ void edges(const StudyOptions& options, StudyResult& result) {
       at_edge.size() / 5, most);
 }
 
-// The coordinates and the results of 20 000 boxes of each kind, with one rounding and with two
-// roundings.
+// Compares the coordinates and the results of 20 000 boxes of each kind, with one rounding and with
+// two roundings.
 void pooling(const StudyOptions& options, StudyResult& result) {
   StudyTable table{
       .name = "deform_roi_pool",

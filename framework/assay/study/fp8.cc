@@ -18,8 +18,8 @@ namespace {
 constexpr double kDeviation = 0.01;
 constexpr std::int64_t kLength = 1024, kLong = 4096;
 
-// Rounds to a format, ties away from zero, as the published experiment does. A value beyond the
-// largest finite value becomes that value.
+// Rounds a number to a format, with ties away from zero, as the published experiment does. A value
+// beyond the largest finite value becomes that value.
 class HalfUp {
  public:
   explicit HalfUp(const Format& f)
@@ -27,7 +27,7 @@ class HalfUp {
   double operator()(double v) const {
     if (v == 0) return v;
     int exponent;
-    (void)std::frexp(v, &exponent);  // v = fraction * 2^exponent, the fraction in [1/2, 1)
+    (void)std::frexp(v, &exponent);  // v = fraction * 2^exponent, and the fraction is in [1/2, 1)
     const double unit = std::ldexp(1.0, std::max(exponent - 1, least_) - bits_);
     const double size = std::floor(std::abs(v) / unit + 0.5) * unit;
     return std::copysign(std::min(size, most_), v);
@@ -47,18 +47,20 @@ const HalfUp& e8m8() {
   return row;
 }
 
-// A way to compute a dot product in model (a).
+// A way to compute a dot product in model (a), in which products and sums are rounded to
+// float8_e4m3fn.
 struct Method {
   std::string text;
-  double scale = 1;  // both operands are multiplied by this before they are rounded
-  // The sums of this number of products are added in float32. 0 means one sum.
+  double scale = 1;  // factor of both operands before they are rounded
+  // The products are summed in chunks of this many, and the sums of the chunks are added in
+  // float32. 0 means one sum.
   std::int64_t chunk = 0;
-  // Each chunk of an operand has its own scale, amax / 224, and is summed in an accumulator of 8
-  // mantissa bits.
+  // If true, each chunk of an operand has its own scale, amax / 224 (amax is the largest magnitude
+  // in the chunk). The chunk is summed in an accumulator of 8 mantissa bits.
   bool block_scale = false;
 };
 
-// The dot product of the elements [first, last) of x and y.
+// Returns the dot product of the elements [first, last) of x and y by the method.
 double sum_of(const Method& m, const std::vector<double>& x, const std::vector<double>& y,
               std::size_t first, std::size_t last) {
   if (!m.block_scale) {
@@ -87,7 +89,7 @@ double exact_dot(const std::vector<double>& x, const std::vector<double>& y) {
   return sum;
 }
 
-// Two correlated vectors: x = z1 and y = rho z1 + (1 - rho) z2, where z1 and z2 are normal with a
+// Two correlated vectors: x = z1 and y = rho z1 + (1 - rho) z2. z1 and z2 are normal with a
 // standard deviation of 0.01.
 struct Pair {
   std::vector<double> x, y;
@@ -103,7 +105,7 @@ Pair draw_pair(const StudyOptions& options, std::uint64_t stream, std::int64_t l
   return p;
 }
 
-// The dot product of a pair by the method.
+// Returns the dot product of a pair of vectors by the method.
 double computed(const Method& m, const Pair& p) {
   const std::size_t size = p.x.size();
   const std::size_t step = m.chunk > 0 ? static_cast<std::size_t>(m.chunk) : size;
@@ -114,9 +116,9 @@ double computed(const Method& m, const Pair& p) {
   return static_cast<double>(total);
 }
 
-// The signal-to-noise ratio (SNR) of repeated dot products.
+// Collects the signal-to-noise ratio (SNR) of repeated dot products.
 struct Ratio {
-  double signal = 0, noise = 0;  // sums of the squares of exact results and of their errors
+  double signal = 0, noise = 0;  // sum of the squares of the exact results, and of their errors
   std::vector<double> each;      // SNR of every repeat, in dB
 
   void add(double exact, double got) {
@@ -126,9 +128,9 @@ struct Ratio {
     each.push_back(d2 > 0 ? std::clamp(10 * std::log10(e2 / d2), -60.0, 120.0) : 120.0);
   }
   double db() const { return 10 * std::log10(signal / noise); }
-  // Root of the mean square of the error of n repeats.
+  // Returns the root mean square of the errors of n repeats.
   double error(double n) const { return std::sqrt(noise / n); }
-  // Returns the SNR of the repeat at this share of the way from the smallest to the largest one.
+  // Returns the quantile `share` of the repeats' SNRs: 0 gives the smallest one, and 1 the largest.
   double at(double share) const {
     std::vector<double> sorted = each;
     std::ranges::sort(sorted);
@@ -136,7 +138,7 @@ struct Ratio {
   }
 };
 
-// `dot` computes the dot product of a pair.
+// Computes `repeats` dot products of random pairs by `dot`. Returns their signal-to-noise ratio.
 template <typename Dot>
 Ratio run(const StudyOptions& options, std::int64_t repeats, std::int64_t length, double rho,
           const Dot& dot) {
@@ -163,7 +165,7 @@ std::vector<std::string> columns_with_snr(std::vector<std::string> first) {
   return first;
 }
 
-// Model (a), one remedy after the other: scales, chunks, block scales.
+// Applies the remedies to model (a) one after the other: scales, chunks, block scales.
 void step_by_step(const StudyOptions& options, std::int64_t repeats, StudyResult& result) {
   std::vector<Method> methods;
   for (int power = 0; power <= 6; ++power) {
@@ -193,7 +195,8 @@ void step_by_step(const StudyOptions& options, std::int64_t repeats, StudyResult
     append_snr(row, r);
     table.add(row);
     snr.push_back(r.db());
-    // Without a scale all results are 0, and their single bar would hide the other methods.
+    // Only these methods have bars. Without a scale all results are 0, and their single bar would
+    // hide the others.
     if (m.block_scale || m.scale == 64) {
       chart.series.push_back(histogram(m.text, r.each, -20, 60, 20));
     }
@@ -210,7 +213,8 @@ void step_by_step(const StudyOptions& options, std::int64_t repeats, StudyResult
                "(a) block scales most: {} dB (512), {} dB (128)", snr[9], snr[10]);
 }
 
-// Model (a) with vectors that are more and more correlated, short and long ones.
+// Studies model (a) with vectors that are more and more correlated, for short vectors and long
+// ones.
 void correlated(const StudyOptions& options, std::int64_t repeats, StudyResult& result) {
   const Method methods[] = {{.text = "scale 64", .scale = 64},
                             {.text = "scale 64, chunks of 128", .scale = 64, .chunk = 128},
@@ -229,7 +233,8 @@ void correlated(const StudyOptions& options, std::int64_t repeats, StudyResult& 
                  .title = formatted("(a) SNR of correlated vectors, K = {}", kLong),
                  .x_label = "rho",
                  .y_label = "SNR, dB"};
-  // The results at the first rho, 0, and at the last, 0.99, by [method][length].
+  // The results at the smallest correlation rho, 0, and at the largest, 0.99. The indices are
+  // [method][length].
   Ratio first[3][2], last[3][2];
   for (std::size_t m = 0; m < 3; ++m) {
     for (std::size_t l = 0; l < 2; ++l) {
@@ -291,13 +296,14 @@ void correlated(const StudyOptions& options, std::int64_t repeats, StudyResult& 
       gain(1), gain(2));
 }
 
-// The values times `scale`, rounded to float8_e4m3fn (to nearest, ties to even).
+// Returns the values times `scale`, rounded to float8_e4m3fn (to nearest, ties to even).
 std::vector<double> coded(std::vector<double> values, double scale) {
   for (double& v : values) v = round_to(format_named("float8_e4m3fn"), v * scale);
   return values;
 }
 
-// Model (b): the SNR with and without a scale and promotion, and the error of long biased sums.
+// Studies model (b): the SNR with and without a scale and promotion, and the error of long biased
+// sums.
 void tensor_core(const StudyOptions& options, std::int64_t repeats, StudyResult& result) {
   DotModel model = dot_model(machine_named("hopper"), format_named("float8_e4m3fn"));
   DotModel promoted = model;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kElements = 1 << 20;
 
-// An order of reduce_sum. The first one is also the reference's.
+// An order of reduce_sum. The first of kOrders is also the order of the reference sum.
 struct Order {
   const char* name;
   std::int64_t block = 0;  // the attribute block_size. 0 means that the order has none.
@@ -50,7 +50,7 @@ double sum_of(const Tensor& x, const Order& order, const char* machine, const ch
   return emulate(c, machine_named(machine), 1).view().value_at(0);
 }
 
-// The same numbers added in every order, each compared with the pairwise sum in float64.
+// Adds the same numbers in every order, and compares each sum with the pairwise sum in float64.
 void orders(const StudyOptions& options, StudyResult& result) {
   const std::int64_t draws = options.repeats > 0 ? options.repeats : 5;
   StudyTable table{
@@ -78,8 +78,8 @@ void orders(const StudyOptions& options, StudyResult& result) {
       const double reference = sum_of(wide, kOrders[0], "cpu_fma", "float64");
       double low = HUGE_VAL, high = -HUGE_VAL, block_low = HUGE_VAL, block_high = -HUGE_VAL;
       for (std::size_t i = 0; i < std::size(kOrders); ++i) {
-        // The order "block" ends in float32. The others end in the format that the unit computes
-        // in.
+        // The order "block" adds the sums of its blocks in float32. The other orders add in the
+        // format that the unit computes in.
         const double sum = sum_of(x, kOrders[i], "ascend910b", "float32");
         const double difference = std::abs(sum - reference);
         most[i] = std::max(most[i], difference);
@@ -121,11 +121,13 @@ void orders(const StudyOptions& options, StudyResult& result) {
       blocks32, blocks16, blocks16 / blocks32);
 }
 
-// The published experiment as it was made, on a GPU. Triton's tl.sum adds blocks in the dtype of x,
-// with 4 warps a block, and torch.sum adds their sums in float32. These are the trees by which
-// H200s with PyTorch 2.11 and Triton 3.6 were seen to add (docs/studies.md).
+// Returns the case of the published experiment as it was made on a GPU. Triton's tl.sum adds blocks
+// in the dtype of x, with 4 warps for each block, and torch.sum adds the sums of the blocks in
+// float32. These are the trees by which H200s with PyTorch 2.11 and Triton 3.6 were seen to add
+// (docs/studies.md).
 Case two_stages(const Tensor& x, std::int64_t block) {
-  constexpr std::int64_t kThreads = 128, kLoad = 16;  // of a block; bytes that a thread loads
+  // Threads of a block, and bytes that a thread loads at once.
+  constexpr std::int64_t kThreads = 128, kLoad = 16;
   Case c;
   c.name = "study";
   c.op = "reduce_sum";
@@ -184,7 +186,7 @@ void published(const StudyOptions& options, StudyResult& result) {
                f16, f32, ratio);
 }
 
-// Rows [row, row + rows) and columns [column, column + columns) of a matrix.
+// Returns the rows [row, row + rows) and the columns [column, column + columns) of a matrix.
 Tensor part_of(const Tensor& t, std::int64_t row, std::int64_t rows, std::int64_t column,
                std::int64_t columns) {
   Tensor part(t.format(), {rows, columns});
@@ -196,7 +198,8 @@ Tensor part_of(const Tensor& t, std::int64_t row, std::int64_t rows, std::int64_
   return part;
 }
 
-// Returns a b in float32 on a machine, with K cut into parts of `split` terms. 0 means not cut.
+// Returns the product a b in float32 on a machine. K is cut into parts of `split` terms. 0 means
+// that it is not cut.
 Tensor product(const Tensor& a, const Tensor& b, std::int64_t split, const char* machine,
                int threads) {
   Case c;
@@ -209,8 +212,8 @@ Tensor product(const Tensor& a, const Tensor& b, std::int64_t split, const char*
   return emulate(c, machine_named(machine), threads);
 }
 
-// Compares a product that is computed in tiles of M and N, and in parts of K, with the whole
-// product.
+// Computes a product in tiles of M and N, and in parts of K. Compares each result with the product
+// as a whole.
 void tiles(const StudyOptions& options, StudyResult& result) {
   constexpr std::int64_t kSize = 256;
   StudyTable table{
@@ -267,7 +270,7 @@ void tiles(const StudyOptions& options, StudyResult& result) {
                least_by_k);
 }
 
-// The smallest example: three numbers whose sum is 0 or 1.
+// Shows the smallest example of the order's effect: three numbers whose sum is 0 or 1.
 void examples(StudyResult& result) {
   StudyTable table{.name = "examples",
                    .title = "Three numbers in float32, added in two orders",

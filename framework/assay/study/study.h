@@ -19,10 +19,11 @@ namespace assay::study {
 using StudyCell = std::variant<std::string, double, std::int64_t>;
 
 struct StudyTable {
-  std::string name;  // the file's name if the table is written to one; of [a-z0-9_]
+  // The name of the table's file if it is written to one. It has only the characters [a-z0-9_].
+  std::string name;
   std::string title;
   std::vector<std::string> columns;
-  std::vector<std::vector<StudyCell>> rows = {};  // each has one cell for each column
+  std::vector<std::vector<StudyCell>> rows = {};  // each row has one cell for each column
 
   // Throws std::logic_error if the number of cells in the row is not the number of columns.
   void add(std::vector<StudyCell> row);
@@ -42,10 +43,11 @@ struct StudySeries {
 enum class ChartKind : std::uint8_t { kLines, kBars };
 
 struct StudyChart {
-  std::string name;  // the picture's file name, of [a-z0-9_]
+  std::string name;  // the name of the picture's file, which has only the characters [a-z0-9_]
   std::string title, x_label, y_label;
   ChartKind kind = ChartKind::kLines;
-  bool log_x = false, log_y = false;  // a logarithmic axis leaves out values that are not positive
+  // True for a logarithmic axis. It leaves out values that are not positive.
+  bool log_x = false, log_y = false;
   std::vector<StudySeries> series = {};
   std::vector<std::string> labels = {};  // the text below each bar, instead of x
 };
@@ -56,7 +58,8 @@ struct StudyFinding {
   std::string text;
 };
 
-// Returns a value as findings show it: a double as a short_number().
+// Returns a value in the form in which findings show it: a double as a short_number(), and others
+// unchanged.
 template <typename T>
 auto shown(const T& value) {
   if constexpr (std::is_same_v<T, double>) {
@@ -84,21 +87,22 @@ struct StudyResult {
 };
 
 struct StudyOptions {
-  std::uint64_t seed = 1;  // of the random numbers; the same seed gives the same result
+  std::uint64_t seed = 1;  // seed of the random numbers, which determines the result
   // Number of repeats of each random experiment. 0 means the study's default.
   std::int64_t repeats = 0;
   // Number of threads. 0 means default_threads(). The result does not depend on it.
   int threads = 0;
 };
 
-// A row of the table of studies.
+// One row of the table of studies.
 struct Study {
   std::string_view name, summary;
   StudyResult (*run)(const StudyOptions&);
 };
 
 std::span<const Study> studies();
-// Throws Refusal, which names the word and the nearest known one.
+// Returns the study with this name. Throws Refusal, which names the word and the nearest known
+// name, if no study has it.
 const Study& study_named(std::string_view name);
 
 // Counts the values in `bins` equal bins over [low, high], as bars at the middles of the bins.

@@ -21,15 +21,16 @@ SumTree node(SumNode kind, std::vector<SumTree> children) {
   return {kind, 0, std::move(children)};
 }
 
-// Builds the tree from the counts of lost units, n x n: the number of units that the probe of terms
-// i and j lost.
+// Builds the tree from an n x n table of counts: for terms i and j, the number of units that the
+// probe of these two terms lost.
 class Builder {
  public:
   Builder(std::int64_t n, std::vector<std::int64_t> lost) : n_(n), lost_(std::move(lost)) {}
 
   SumTree build(const std::vector<std::int64_t>& terms) const {
-    // Follows the first term to the root. Terms that it meets at the same node have the same count
-    // with it, and a node nearer to the root has a larger count.
+    // Follows the first term to the root, and sorts the other terms by the node at which they meet
+    // it. The probe of the first term and a term that it meets nearer to the root lost more units.
+    // Terms that it meets at the same node have the same count.
     const std::int64_t i = terms.front();
     std::map<std::int64_t, std::vector<std::int64_t>> met;
     for (std::size_t at = 1; at < terms.size(); ++at) met[lost(i, terms[at])].push_back(terms[at]);
@@ -131,7 +132,7 @@ std::int64_t last_of(const SumTree& t) {
   return t.kind == SumNode::kTerm ? t.term : last_of(t.children.back());
 }
 
-// True if this is the tree of adjacent pairs over its terms in ascending order.
+// True if the tree adds adjacent pairs of its terms, which must be in ascending order.
 bool is_pairwise(const SumTree& t) {
   if (t.kind != SumNode::kAdd) return t.kind == SumNode::kTerm;
   if (last_of(t.children[0]) > t.children[1].first()) return false;
@@ -163,7 +164,7 @@ std::string link_of(const SumTree& t) {
 
 void draw(const SumTree& t, const std::string& indent, std::string& out);
 
-// Draws the children from `first` on. Terms that follow each other take one line.
+// Draws the children from `first` on. Consecutive terms take one line.
 void draw_children(const SumTree& t, std::size_t first, const std::string& indent,
                    std::string& out) {
   SumTree run{SumNode::kAdd, 0, {}};
@@ -183,7 +184,7 @@ void draw(const SumTree& t, const std::string& indent, std::string& out) {
     out += indent + heading(t) + "\n";
     return;
   }
-  // A chain: nodes of one shape, each of which is the first child of the next.
+  // Finds a chain: nodes of one shape, each of which is the first child of the next.
   const SumTree* start = &t;
   std::int64_t links = 0;
   while (start->kind == t.kind && link_of(*start) == link_of(t)) {
@@ -205,8 +206,8 @@ void draw(const SumTree& t, const std::string& indent, std::string& out) {
   draw_children(t, 0, indent + "  ", out);
 }
 
-// Computes how many units are lost by the probe of each two terms that `t` adds. Returns the terms
-// of `t`.
+// Computes how many units the probe of each two terms of `t` loses if the operator adds by this
+// tree. Returns the terms of `t`.
 std::vector<std::int64_t> predict(const SumTree& t, std::int64_t n,
                                   std::vector<std::int64_t>& lost) {
   if (t.kind == SumNode::kTerm) return {t.term};
@@ -233,7 +234,8 @@ std::vector<std::int64_t> predict(const SumTree& t, std::int64_t n,
   return terms;
 }
 
-// Returns the tree of adjacent pairs over some sums, level by level. An odd one moves up unchanged.
+// Returns the tree that adds adjacent pairs of some sums, level by level. The last one of an odd
+// number moves up unchanged.
 SumTree pairs(std::vector<SumTree> level) {
   while (level.size() > 1) {
     std::vector<SumTree> next;
@@ -246,7 +248,7 @@ SumTree pairs(std::vector<SumTree> level) {
   return level.front();
 }
 
-// Returns the tree of the sums added one after the other.
+// Returns the tree that adds some sums one after the other.
 SumTree chain(const std::vector<SumTree>& parts) {
   SumTree tree = parts.front();
   for (std::size_t i = 1; i < parts.size(); ++i) tree = node(SumNode::kAdd, {tree, parts[i]});
@@ -259,9 +261,10 @@ std::vector<SumTree> leaves(std::int64_t first, std::int64_t last) {
   return list;
 }
 
-// Returns the tree of the terms [first, last), added in the chunks of a model.
+// Returns the tree of the terms [first, last), added in the chunks of a machine's model.
 SumTree by_chunks(const DotModel& model, std::int64_t first, std::int64_t last) {
-  std::vector<SumTree> before;  // the accumulator so far, which is empty before the first chunk
+  // The tree of the accumulator so far, and empty before the first chunk.
+  std::vector<SumTree> before;
   for (std::int64_t k = first; k < last; k += model.chunk.value) {
     std::vector<SumTree> chunk = leaves(k, std::min<std::int64_t>(last, k + model.chunk.value));
     if (model.order.value != ChunkOrder::kFused) {

@@ -15,21 +15,23 @@ namespace assay::study {
 
 // The way in which the children of a node are added.
 enum class SumNode : std::uint8_t {
-  kTerm,     // a single term, which has no children
-  kAdd,      // two children, with one rounding
-  kAligned,  // several: bits below a unit that the largest one sets are cut off, then all are added
-  kExact,    // several: one exact sum, which is rounded once
+  kTerm,  // the node is a single term, which has no children
+  kAdd,   // adds two children, with one rounding
+  // Adds several children after cutting off their bits below a unit. The largest child sets this
+  // unit.
+  kAligned,
+  kExact,  // adds several children exactly, and rounds the sum once
 };
 
 struct SumTree {
   SumNode kind = SumNode::kTerm;
   std::int64_t term = 0;  // the number of the term, if this node is a term
-  // The sum that was accumulated before comes first. The others are in ascending order of their
-  // first terms.
+  // The nodes that are added. The sum that was accumulated before comes first. The other children
+  // are in ascending order of their first terms.
   std::vector<SumTree> children;
 
   std::int64_t first() const { return kind == SumNode::kTerm ? term : children.front().first(); }
-  std::int64_t terms() const;  // how many terms are below this node
+  std::int64_t terms() const;  // number of terms below this node
   friend bool operator==(const SumTree& a, const SumTree& b);
 };
 
@@ -53,12 +55,12 @@ struct SumProbe {
 // differs from the number of rows. Throws std::runtime_error if no such tree explains the answers.
 SumTree reveal_sum_tree(const SumProbe& probe);
 
-// Returns the tree by which a machine adds n products to an accumulator of 0, as its row describes.
-// The second form returns the tree of a reduce_sum of n terms in this order (the last three orders
-// read `chunk`).
+// Returns the tree by which a machine adds n products to an accumulator of 0, as the machine's row
+// describes. The second form returns the tree of a reduce_sum of n terms in this order. Only the
+// last three orders use `chunk`.
 SumTree expected_tree(const DotModel& model, std::int64_t n);
 SumTree expected_tree(ReduceOrder order, std::int64_t chunk, std::int64_t n);
-// Returns the tree of a sum of n > 0 terms by a plan.
+// Returns the tree of a sum of n > 0 terms by a summation plan.
 SumTree expected_tree(const SumPlan& plan, std::int64_t n);
 
 // Returns the tree in one line: "((0 + 1) + (2 + 3))", "[0 1 2 3]" for aligned and "{0 1 2 3}" for
