@@ -36,7 +36,8 @@ void audit_standard(benchmark::State& state, const char* standard) {
     request.bounds.standards = {standard};
     std::vector<std::unique_ptr<assay::audit::Target>> targets;
     targets.push_back(std::make_unique<assay::audit::StandardTarget>(standard, request, false));
-    // 44 rows of this dtype and shape are drawn.
+    // 44 corruptions of this dtype and shape are drawn this often, which makes more than kTrials
+    // outputs.
     trials =
         assay::audit::run_audit(subjects(), targets, {.draws = kTrials / 40, .searches = false})
             .trials;

@@ -30,8 +30,8 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kPiece = std::size_t{4} << 20;
 
-// Writes numbers from 1 to 9.3, each larger than the one before by `step`. If `value` is given, all
-// numbers are `value`.
+// Writes a .npy file of float32 numbers from 1 to 9.3, each larger than the one before by `step`.
+// If `value` is given, all numbers are `value`.
 void write_npy(const fs::path& path, const std::string& shape, bool in_columns,
                std::int64_t elements, float step, std::optional<float> value = {}) {
   std::string header = assay::formatted("{{'descr': '<f4', 'fortran_order': {}, 'shape': ({},), }}",
@@ -75,7 +75,7 @@ struct Pair {
     const std::string length = assay::formatted("{}", elements);
     write_npy(actual, length, false, elements, 1e-6F);
     write_npy(expected, length, false, elements, 0);
-    // Matrices of 64 MiB, with 4096 rows and columns.
+    // Writes three matrices of 64 MiB each, with 4096 rows and columns.
     for (const auto& [path, in_columns] :
          {std::pair(&matrix, false), {&same, false}, {&columns, true}}) {
       write_npy(*path, "4096, 4096", in_columns, std::int64_t{1} << 24, 0, 1.5F);
@@ -85,7 +85,7 @@ struct Pair {
   Pair(const Pair&) = delete;
   Pair& operator=(const Pair&) = delete;
 
-  // Drops the files from the page cache.
+  // Drops both files from the page cache, so that the next run reads them from the disk.
   void forget() const {
     for (const fs::path& path : {actual, expected}) {
       const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -118,8 +118,8 @@ struct Pair {
     }
   }
 
-  // Add up both files with all threads, part by part. The parts are read into each thread's own
-  // buffer, or mapped (docs/why/012-read-not-mapped.md).
+  // Add up the numbers of both files with all threads, part by part. sum_read() reads the parts
+  // into each thread's own buffer, and sum_mapped() maps them (docs/why/012-read-not-mapped.md).
   void sum_read() const { sum(false); }
   void sum_mapped() const { sum(true); }
 
@@ -156,7 +156,7 @@ struct Pair {
             pread(side.file, buffer->data(), count, part * kPart) != static_cast<ssize_t>(count)) {
           std::exit(2);
         }
-        // Several lanes are used, so that adding takes less time than the memory.
+        // Eight sums are kept, so that adding takes less time than reading the memory.
         std::uint64_t sums[8] = {}, word[8];
         for (std::size_t i = 0; i + sizeof word <= count; i += sizeof word) {
           std::memcpy(word, from + i, sizeof word);

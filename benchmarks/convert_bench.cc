@@ -19,7 +19,7 @@ constexpr const char* kFormats[] = {"bfloat16",    "float16",         "float8_e4
 std::vector<float>& wide() {
   static std::vector<float> values = [] {
     std::vector<float> v(kElements);
-    // A pattern of 64 Ki normal numbers, repeated.
+    // The array repeats 64 Ki normal numbers.
     for (std::size_t i = 0; i < 65536; ++i) v[i] = static_cast<float>(assay::Random(1, i).normal());
     for (std::size_t i = 65536; i < kElements; ++i) v[i] = v[i - 65536];
     return v;
@@ -46,7 +46,7 @@ void decode(benchmark::State& state, const assay::Format& format) {
   }
 }
 
-// `bytes` are read and as many are written.
+// Measures memcpy, which reads `bytes` bytes and writes as many.
 void copy(benchmark::State& state, std::size_t bytes) {
   static std::vector<std::byte> to(kElements * 3);
   for (auto _ : state) {

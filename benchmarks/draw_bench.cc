@@ -46,7 +46,8 @@ int main(int argc, char** argv) {
         ->Repetitions(5)
         ->UseRealTime();
   };
-  // The standard library's distributions are used only as peers, and for no draw of ours.
+  // The standard library's distributions are here only to compare with. assay draws nothing with
+  // them.
   add("standard_normal", standard<std::normal_distribution<double>>);
   add("standard_uniform", standard<std::uniform_real_distribution<double>>);
   for (const char* dtype : {"float32", "bfloat16", "float16"}) {

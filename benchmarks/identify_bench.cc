@@ -30,7 +30,7 @@ assay::Case product(const char* dtype, const char* output, const char* machine, 
   return c;
 }
 
-// Skips the benchmark unless the cases have the expected results.
+// Measures identify on these cases. Reports an error if the outcomes are not the expected ones.
 void identify_cases(benchmark::State& state, const std::vector<assay::Case>& cases,
                     const std::vector<assay::identify::Outcome>& expected) {
   std::vector<assay::identify::Recorded> outputs;
@@ -63,7 +63,8 @@ BENCHMARK_CAPTURE(identify_product, unknown_float32, "float32",
                   "ascend910b,kept_bits=19,chunk=24,alignment=up,rounding=down")
     ->Unit(benchmark::kSecond);
 
-// M, K, N, and the number of products of this shape in the file.
+// The arguments of the benchmark are M, K and N, and the number of products of this shape in the
+// file.
 void narrow_results(benchmark::State& state) {
   std::vector<assay::Case> cases;
   for (std::int64_t i = 0; i < state.range(3); ++i) {

@@ -58,7 +58,7 @@ void plain_verdict(benchmark::State& state) { verdict(state, 1, kElements, false
 void plain_verdict_two_threads(benchmark::State& state) { verdict(state, 2, kElements, false); }
 void all_metrics(benchmark::State& state) { verdict(state, 1, kMetricElements, true); }
 
-// The same values in a 16-bit format.
+// Measures all metrics of the same values in a 16-bit format.
 void all_metrics_of(benchmark::State& state, const char* dtype) {
   const assay::Format& format = assay::format_named(dtype);
   static std::map<std::string, std::pair<assay::Tensor, assay::Tensor>> tensors;
@@ -122,8 +122,8 @@ void close_to(benchmark::State& state) { matches(state, false); }
 void close_to_with_words(benchmark::State& state) { matches(state, true); }
 void plain_verdict_all_threads(benchmark::State& state) { verdict(state, 0, kElements, false); }
 
-// Standards without metrics, as tests use them for outputs that pass. The peer is the plain
-// verdict.
+// The standards that are judged without metrics, as tests use them for outputs that pass. They are
+// compared with the plain verdict.
 constexpr const char* kAlone[] = {
     "ulp(4)",           "bit_equal",   "torch",    "onednn_eltwise",
     "cutlass",          "ttk_mixed",   "atb",      "cann_ecosystem@2025",
@@ -144,7 +144,7 @@ void alone(benchmark::State& state, const std::string& standard) {
   }
 }
 
-// 16-bit outputs against the float32 golden results from which they are rounded.
+// Judges 16-bit outputs against the float32 golden results from which they are rounded.
 void alone_of(benchmark::State& state, const std::string& dtype, const std::string& standard) {
   const assay::Format& format = assay::format_named(dtype);
   const Arrays& a = arrays();
@@ -215,7 +215,8 @@ void sum_both(benchmark::State& state) {
   }
 }
 
-// Measures numpy in the same run, on arrays `a` and `e` of the same kind, with `elements` elements.
+// Measures a statement of numpy in the same run. Its arrays `a` and `e` have `elements` elements of
+// the same kind as ours.
 void numpy_time(benchmark::State& state, std::int64_t elements, const std::string& statement) {
   const std::string script =
       ASSAY_PYTHON
@@ -244,7 +245,8 @@ void numpy_allclose(benchmark::State& state) {
 void numpy_allclose_small(benchmark::State& state) {
   numpy_time(state, kMetricElements, "assert np.allclose(a,e,1e-5,1e-5)");
 }
-// The metrics in a usual numpy form, with every array computed once and without histograms.
+// Measures the metrics as one usually writes them in numpy, with every array computed once and
+// without histograms.
 void numpy_metrics(benchmark::State& state) {
   numpy_time(state, kMetricElements,
              "A=a.astype('f8');E=e.astype('f8');d=A-E;s=abs(d);z=abs(E);n=z>0;r=s[n]/z[n];"

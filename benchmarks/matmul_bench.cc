@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kSize = 1024;
 
-// Normal values of a format, as float64.
+// Returns normal values, rounded to a format and stored as float64.
 std::vector<double> operand(const char* format, std::uint64_t stream) {
   std::vector<double> values(kSize * kSize);
   assay::Random random(1, stream);

@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kRows = 1024, kColumns = 1024;
 
 struct Job {
-  std::string op;    // the peer's name of the operator
+  std::string op;    // name of the operator in op_peers.h
   std::string name;  // the operator's
   std::vector<const char*> inputs;
   std::vector<std::pair<const char*, assay::Attribute>> attributes = {};
@@ -66,7 +66,8 @@ const std::vector<Job>& jobs() {
 std::vector<double> drawn(std::int64_t count, std::uint64_t stream) {
   std::vector<double> values(static_cast<std::size_t>(count));
   assay::Random random(1, stream);
-  for (double& v : values) v = random.uniform() + 0.5;  // logs and roots, too
+  // Positive values, because logarithms and square roots are measured, too.
+  for (double& v : values) v = random.uniform() + 0.5;
   return values;
 }
 
@@ -122,7 +123,7 @@ void eigen(benchmark::State& state, const Job& job) {
   }
 }
 
-// Attention of 1 x 8 x 1024 x 64 in bfloat16, and its two products as sgemm.
+// Measures attention of shape 1 x 8 x 1024 x 64 in bfloat16, and its two products as sgemm.
 constexpr std::int64_t kHeads = 8, kLength = 1024, kDepth = 64;
 
 void attention(benchmark::State& state, std::int64_t tile) {
@@ -159,7 +160,8 @@ void attention_sgemm(benchmark::State& state) {
   }
 }
 
-// Operators that are not elementwise in rows, as a case and the same computation with Eigen.
+// An operator that does not work on the elements of rows, as a case of assay and as the same
+// computation with Eigen.
 struct WholeJob {
   std::string name;
   const char* machine;

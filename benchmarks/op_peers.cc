@@ -128,8 +128,8 @@ void eigen_dots(std::ptrdiff_t n, std::ptrdiff_t k, const float* a_data, const f
 void eigen_deform_roi_pool(std::ptrdiff_t channels, std::ptrdiff_t height, std::ptrdiff_t width,
                            std::ptrdiff_t rois, std::ptrdiff_t bins, std::ptrdiff_t samples,
                            const float* image, const float* boxes, float* to) {
-  // A sample's four pixels and their weights are shared by all channels, as the threads of a kernel
-  // share them.
+  // The position and weights of a sample's four pixels are computed once for all channels, as the
+  // threads of a kernel share them.
   const Eigen::Map<const Array> planes(image, channels, height * width);
   Eigen::ArrayXf sum(channels);
   for (std::ptrdiff_t r = 0; r < rois; ++r) {

@@ -7,11 +7,12 @@
 
 namespace assay_bench {
 
-// Applies an operator to rows x columns values, row-major. `to` receives the result. Throws
-// std::invalid_argument if the operator is not known.
+// Applies an operator to an array of rows x columns values in row-major order. `to` receives the
+// result. Throws std::invalid_argument if the operator is not known.
 void eigen_operator(const std::string& op, std::ptrdiff_t rows, std::ptrdiff_t columns,
                     const float* a, const float* b, const float* c, float* to);
-// Quantizes blocks of 1 x 128. The largest value of a block becomes 448. The codes stay float32.
+// Quantizes blocks of 1 x 128. The scale maps the largest value of a block to 448. The codes stay
+// float32.
 void eigen_quantize(std::ptrdiff_t rows, std::ptrdiff_t columns, const float* x, float* codes,
                     float* scales);
 void eigen_dequantize(std::ptrdiff_t rows, std::ptrdiff_t columns, const float* codes,
@@ -20,11 +21,11 @@ void eigen_dequantize(std::ptrdiff_t rows, std::ptrdiff_t columns, const float* 
 // along k.
 void eigen_scaled_product(std::ptrdiff_t m, std::ptrdiff_t k, std::ptrdiff_t n, const float* a,
                           const float* b, const float* scale_a, const float* scale_b, float* to);
-// Computes c plus the dot product of row i of a and row i of b.
+// Computes for each i c[i] plus the dot product of row i of a and row i of b.
 void eigen_dots(std::ptrdiff_t n, std::ptrdiff_t k, const float* a, const float* b, const float* c,
                 float* to);
-// Pools one image of channels x height x width. Each roi has 5 numbers and bins x bins bins of
-// samples x samples.
+// Pools one image of channels x height x width. Each of the `rois` regions has 5 numbers in `boxes`
+// and is divided into bins x bins bins, of samples x samples samples each.
 void eigen_deform_roi_pool(std::ptrdiff_t channels, std::ptrdiff_t height, std::ptrdiff_t width,
                            std::ptrdiff_t rois, std::ptrdiff_t bins, std::ptrdiff_t samples,
                            const float* image, const float* boxes, float* to);

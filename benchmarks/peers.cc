@@ -5,7 +5,8 @@
 namespace assay_bench {
 namespace {
 
-// Independent partial sums, so that the compiler may keep them in vector registers.
+// Adds n values in 128 independent partial sums, so that the compiler may keep them in vector
+// registers.
 template <typename Load>
 double sum(std::size_t n, Load load) {
   constexpr std::size_t kLanes = 128;

@@ -13,9 +13,11 @@ namespace assay_bench {
 
 struct Ratio {
   std::string what;
-  std::string ours, peer;  // benchmark names; the ratio is the peer's time over ours
-  double asked = 0;        // 0 if there is no required ratio
-  double of = 1;  // A factor for the ratio. It is 1/n if n threads should make it n times faster.
+  // Names of two benchmarks, and the ratio is the peer's time divided by ours.
+  std::string ours, peer;
+  double asked = 0;  // the smallest ratio that is required, or 0 if none is
+  // A factor of the ratio. It is 1/n if n threads should make the benchmark n times as fast.
+  double of = 1;
 };
 
 // Keeps the fastest repetition of each benchmark, because other work of the machine only adds time.

@@ -11,7 +11,7 @@ TEST(Transformer, EmulatedAscendMatchesGolden) {
   const assay::Case c = file.read("layer0/attn_out.fwd");
   const assay::Tensor out = assay::emulate(c, assay::machine_named("ascend910b"));
 
-  EXPECT_THAT(out, CloseTo(c));                                    // the case's own rtol and atol
-  EXPECT_THAT(out, CloseTo(c).standard("ulp(16)"));                // or yours
+  EXPECT_THAT(out, CloseTo(c));                      // by the case's own rtol and atol
+  EXPECT_THAT(out, CloseTo(c).standard("ulp(16)"));  // or yours
   EXPECT_THAT(c.output().recorded.at("h200").tensor, CloseTo(c));  // what someone recorded
 }

@@ -6,7 +6,8 @@
 
 #include <vector>
 
-// The operator under test. Here: plain float32 accumulation in ascending k, rounded once.
+// The operator under test. This one accumulates in float32 in ascending order of k, and rounds the
+// result once.
 assay::Tensor my_matmul(const assay::Case& c) {
   const assay::Tensor &a = c.input("a"), &b = c.input("b");
   const std::int64_t m = a.shape()[0], k = a.shape()[1], n = b.shape()[1];

@@ -11,11 +11,12 @@ using Half = Eigen::Matrix<Eigen::half, Eigen::Dynamic, Eigen::Dynamic>;
 TEST(AbftEigen, HalfProduct) {
   const Half a = Eigen::MatrixXf::Random(48, 96).cast<Eigen::half>();
   const Half b = Eigen::MatrixXf::Random(96, 80).cast<Eigen::half>();
-  // float32 accumulation, one rounding at the end.
+  // The kernel's output: accumulated in float32 and rounded once at the end.
   Half c = (a.cast<float>() * b.cast<float>()).cast<Eigen::half>();
 
   EXPECT_THAT(c, AbftClose(a, b));
-  EXPECT_THAT(c, AbftClose(a, b).columns());  // rows and columns cross at a faulty element
+  // The flagged row and column cross at a faulty element.
+  EXPECT_THAT(c, AbftClose(a, b).columns());
 
   c(7, 3) = -c(7, 3);
   EXPECT_THAT(c, testing::Not(AbftClose(a, b)));

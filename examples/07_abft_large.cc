@@ -21,7 +21,8 @@ Tensor matrix(std::int64_t rows, std::int64_t columns, double step) {
   return Tensor::from_values(assay::format_named("bfloat16"), {rows, columns}, values);
 }
 
-// Replaces the device: all rows of A are equal, so one row is computed and copied.
+// Stands in for the device. All rows of A are equal, so one row of the product is computed and
+// copied.
 Tensor product_of_equal_rows(const Tensor& a, const Tensor& b) {
   const std::vector<double> av = a.view().values(), bv = b.view().values();
   std::vector<float> row(static_cast<std::size_t>(kN), 0.0f);

@@ -27,7 +27,7 @@ namespace {
 
 // The part of a number in which a fault flips one bit.
 enum Part : std::size_t { kSign, kExponent, kMantissa, kParts };
-constexpr int kFlipsAPart = 60;  // of each part, in each case
+constexpr int kFlipsAPart = 60;  // number of flips in each part of a number, for each case
 
 struct OperatorRow {
   std::string name;
@@ -39,8 +39,8 @@ struct OperatorRow {
   std::array<int, kParts> flipped = {}, seen = {};
 };
 
-// Returns the bits of a part, as the lowest one and one beyond the highest. The range is empty if
-// the format has no such part.
+// Returns the bits that a part of a number occupies: the lowest one, and one beyond the highest.
+// The range is empty if the format has no such part.
 std::pair<int, int> bits_of(const assay::Format& f, Part part) {
   const int low = f.padding, high = f.padding + f.bits, sign = f.is_signed() ? 1 : 0;
   if (part == kSign) return {high - sign, high};
@@ -122,7 +122,7 @@ bool print_operators(const std::string& path) {
   for (const OperatorRow& row : rows) {
     std::string dtypes;
     for (const std::string& dtype : row.dtypes) dtypes += (dtypes.empty() ? "" : " ") + dtype;
-    // Near 0 an ulp is tiny, so large numbers of ulps have no meaning.
+    // An ulp near 0 is tiny, so a large number of ulps has no meaning and is not printed.
     const std::string ulps = row.max_ulps > 99999 ? "> 99999" : std::to_string(row.max_ulps);
     std::printf("  %-16s %-20s %2d of %2d %11.3f %8s", row.name.c_str(), dtypes.c_str(), row.passed,
                 row.cases, row.worst_ratio, ulps.c_str());
@@ -197,7 +197,8 @@ std::vector<assay::AbftChecker> checkers_of(const assay::Case& c) {
   return checkers;
 }
 
-// Flips one bit of one element, judges the output by every gate, and restores the element.
+// Flips one bit of one element, judges the output by the elementwise bound and by every threshold,
+// and restores the element.
 void inject_and_judge(const assay::Case& c, const std::vector<assay::AbftChecker>& checkers,
                       assay::Tensor& output, FaultRow& row) {
   const auto checks = assay::element_checks(c, output.format(), {});

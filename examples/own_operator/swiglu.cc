@@ -23,7 +23,8 @@ void check_inputs(const Case& c) {
   throw assay::CaseError(c.name, "swiglu takes x and gate of one shape and one dtype");
 }
 
-// An operator of assay as one step of ours. Errors name the whole case.
+// Makes a case of one of assay's operators, which is one step of ours. It has the name of the whole
+// case, so that errors name that.
 Case step(const Case& c, const char* op, std::map<std::string, Tensor> inputs,
           const Format& output) {
   Case part;
@@ -34,7 +35,7 @@ Case step(const Case& c, const char* op, std::map<std::string, Tensor> inputs,
   return part;
 }
 
-// The step silu(x), with x widened to float32 and a float32 result.
+// Makes the step silu(x). x is widened to float32, and the result is float32.
 Case silu_step(const Case& c) {
   Case silu = step(c, "silu", {{"x", c.input("x")}}, assay::format_named("float32"));
   silu.attributes["compute_dtype"] = "float32";
@@ -67,8 +68,8 @@ Tensor reference(const assay::ReferenceCall& call) {
 
 // Returns the bound for the difference between the kernel and the exact result. Let s = silu(x),
 // and r and a be the relative and absolute errors of its steps in float32. The product is rounded
-// to float32 and to the output's dtype, which gives s gate (1 + r) (1 + u) (1 + v). The absolute
-// error of s adds at most a |gate|.
+// to float32 (unit roundoff u) and to the output's dtype (unit roundoff v), which gives s gate (1 +
+// r) (1 + u) (1 + v). The absolute error of s adds at most a |gate|.
 assay::DerivedTolerance tolerance(const Case& c) {
   check_inputs(c);
   const Format &float32 = assay::format_named("float32"), &output = output_format(c);
@@ -79,7 +80,8 @@ assay::DerivedTolerance tolerance(const Case& c) {
     if (!std::isfinite(g)) throw assay::CaseError(c.name, "gate is not finite");
     largest = std::max(largest, std::abs(g));
   }
-  // Rounding below the normal numbers has an error of up to half the smallest subnormal.
+  // If the result is below the normal numbers, rounding may add an error of half the smallest
+  // subnormal.
   const double tiny = (assay::min_subnormal(float32) + assay::min_subnormal(output)) / 2;
   return {(1 + silu.rtol) * roundings - 1, (silu.atol * largest + tiny) * roundings,
           "rtol: silu and the product in float32, and the output's rounding; atol: subnormal "
@@ -99,7 +101,8 @@ void register_swiglu() {
        .run = run,
        .reference = reference,
        .tolerance = tolerance,
-       // `generate swiglu --shape 64,256`: sizes are the dimensions of x and gate.
+       // Makes `assay generate swiglu --shape 64,256` work. The sizes are the dimensions of x and
+       // gate.
        .generate = assay::generate_vector});
 }
 

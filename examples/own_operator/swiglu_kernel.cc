@@ -14,7 +14,7 @@ float widened(std::uint16_t bits) {
   return value;
 }
 
-// Rounds to nearest, ties to even. A NaN stays a NaN.
+// Rounds a float to bfloat16: to nearest, ties to even. A NaN stays a NaN.
 std::uint16_t rounded(float value) {
   std::uint32_t bits;
   std::memcpy(&bits, &value, sizeof bits);

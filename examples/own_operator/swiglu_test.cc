@@ -12,7 +12,7 @@ namespace {
 
 using assay::Case, assay::CloseTo, assay::Tensor;
 
-// A case with its golden result and the tolerance that follows from its data.
+// Returns a case of swiglu with its golden result and the tolerance that follows from its data.
 Case swiglu_case(const char* distribution) {
   static const bool registered = (team::register_swiglu(), true);
   EXPECT_TRUE(registered);

@@ -23,7 +23,8 @@ AbftMatcher& AbftMatcher::operator=(AbftMatcher&&) noexcept = default;
 AbftMatcher::~AbftMatcher() = default;
 
 AbftMatcher AbftMatcher::threshold(const std::string& spec) const {
-  (void)parse_threshold(spec);  // reports a wrong name here, and not as a mismatch later
+  // Called so that a wrong name throws here, and is not reported as a mismatch later.
+  (void)parse_threshold(spec);
   return with([&](auto& m) { m.threshold_ = spec; });
 }
 AbftMatcher AbftMatcher::false_alarm_budget(double delta) const {

@@ -10,9 +10,10 @@
 
 namespace assay {
 
-// producer(): for a case, the producer of the output that is tested. The accumulator is that of the
-// machine which the case's file names for the producer. Otherwise it is that of the machine with
-// the producer's name, and otherwise that of the case's attribute `machine`.
+// Judges a matrix product by checksums. producer() is for a case: it names the producer of the
+// output that is tested. The accumulator is that of the machine which the case's file names for the
+// producer. Otherwise it is that of the machine with the producer's name, and otherwise that of the
+// case's attribute `machine`.
 class AbftMatcher : public TensorMatcher<AbftMatcher>, public ProducerSetter<AbftMatcher> {
  public:
   explicit AbftMatcher(Reference golden_or_case);
@@ -23,25 +24,28 @@ class AbftMatcher : public TensorMatcher<AbftMatcher>, public ProducerSetter<Abf
   AbftMatcher& operator=(AbftMatcher&&) noexcept;
   ~AbftMatcher();
 
-  // The threshold by name: "rounding_variance" (the default), "v_abft" or "a_abft", with parameters
-  // as in "v_abft,variant=recalibrated". `assay list thresholds` prints all of them.
+  // Sets the threshold by name: "rounding_variance" (the default), "v_abft" or "a_abft", with
+  // parameters as in "v_abft,variant=recalibrated". `assay list thresholds` prints all of them.
   AbftMatcher threshold(const std::string& spec) const;
-  // The machine that computed the product, such as "hopper". Products of 8-bit floats are refused
-  // without one. For other products the machine's accumulator tightens the bound. Overrides the
-  // machine of a case. Throws Refusal for a name that no machine has.
+  // Names the machine that computed the product, such as "hopper". Products of 8-bit floats are
+  // refused without one. For other products the machine's accumulator tightens the bound. Overrides
+  // the machine of a case. Throws Refusal for a name that no machine has.
   AbftMatcher machine(const std::string& name) const;
-  // With two operands: N values that are added to each row of the product.
+  // Sets the bias if the matcher has two operands: N values that are added to each row of the
+  // product.
   AbftMatcher bias(Reference values) const;
-  // With two operands: a is stored as (K x M), b as (N x K).
+  // Says that an operand is stored transposed if the matcher has two operands: a as (K x M), b as
+  // (N x K).
   AbftMatcher transpose_a(bool value = true) const {
     return with([&](auto& m) { m.transpose_a_ = value; });
   }
   AbftMatcher transpose_b(bool value = true) const {
     return with([&](auto& m) { m.transpose_b_ = value; });
   }
-  // One checksum for each row of C: O(N^2), for products too large for a golden result.
+  // Uses one checksum for each row of C. The check then takes O(N^2), which suits products that are
+  // too large for a golden result.
   AbftMatcher whole_rows() const { return groups(0); }
-  // One checksum for each group of this many columns of a row. The default is 16.
+  // Uses one checksum for each group of this many columns of a row. The default is 16.
   AbftMatcher groups(int width) const {
     return with([&](auto& m) { m.groups_ = width; });
   }
@@ -49,10 +53,10 @@ class AbftMatcher : public TensorMatcher<AbftMatcher>, public ProducerSetter<Abf
   AbftMatcher columns(bool value = true) const {
     return with([&](auto& m) { m.columns_ = value; });
   }
-  // Data from the kernel that computed the output, which the threshold residual_compensated needs.
-  // Overrides the data that a case has for producer(). It is C before its cast (with C's shape), or
-  // R = sum (before - after) over the columns of each check ([..., M, checks of a row]), in float32
-  // or float64.
+  // Give data of the kernel that computed the output, which the threshold residual_compensated
+  // needs. They override the data that a case has for producer(). accumulator() takes C before its
+  // cast, in C's shape. residual() takes R = sum (before - after the cast) over the columns of each
+  // check, in the shape [..., M, checks of a row]. Both are in float32 or float64.
   AbftMatcher accumulator(Reference before_its_cast) const {
     return with([&](auto& m) { m.accumulator_ = std::move(before_its_cast); });
   }
@@ -63,9 +67,10 @@ class AbftMatcher : public TensorMatcher<AbftMatcher>, public ProducerSetter<Abf
   AbftMatcher confirm(bool value) const {
     return with([&](auto& m) { m.confirm_ = value; });
   }
-  // The probability of a false alarm over all checks of the matrix, before confirmation.
+  // Sets the probability of a false alarm over all checks of the matrix, before confirmation.
   AbftMatcher false_alarm_budget(double delta) const;
-  // The operator's accumulation, if it is known. It tightens the bound of the accumulation.
+  // Sets the arithmetic in which the operator accumulates, if it is known. It tightens the bound of
+  // the accumulation.
   AbftMatcher accumulated_as(const DotModel& model) const {
     return with([&](auto& m) { m.model_ = &model; });
   }
@@ -92,8 +97,8 @@ class AbftMatcher : public TensorMatcher<AbftMatcher>, public ProducerSetter<Abf
 // Checks that the sums of C's rows agree with the operands or with the golden result. A dataset
 // case is checked by its operands if it has them, and by its golden result otherwise.
 AbftMatcher AbftClose(Reference golden_or_case);
-// Checks the product of a (M x K) and b (K x N). Both or one of them may have batch dimensions
-// before these. No golden result is needed.
+// Checks the product of a (M x K) and b (K x N). One or both of them may have batch dimensions
+// before these two. No golden result is needed.
 AbftMatcher AbftClose(Reference a, Reference b);
 
 }  // namespace assay

@@ -12,9 +12,10 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t kNamed = 5;  // elements of each kind
+constexpr std::size_t kNamed = 5;  // at most this many elements of each kind are listed
 
-// True if another rounding of y may change int(y).
+// True if another rounding of y may change int(y), because y is within `ulps` ulps of a whole
+// number other than 0.
 bool near_whole(const Format& f, double y, int ulps) {
   if (!std::isfinite(y)) return false;
   const double whole = std::round(y);
@@ -41,8 +42,8 @@ MatchReport AmplificationMatcher::check(const TensorView& actual) const {
     return {Outcome::kNotComparable, formatted("coordinates {} do not belong to elements {}",
                                                shape_text(y.shape), shape_text(actual.shape))};
   }
-  // The differences are the mismatches that the gate finds, by the case's own bound or by the
-  // tolerances that were set.
+  // The elements that differ are those that the gate reports as mismatches, by the case's own bound
+  // or by the tolerances that were set.
   GateRequest request;
   request.bounds.origin = "matcher";
   if (rtol_ || atol_) {

@@ -1,4 +1,5 @@
-// AmplificationNear: every difference comes from an index that was about to change anyway.
+// AmplificationNear: passes if every difference comes from an index that was about to change
+// anyway.
 //
 //   EXPECT_THAT(out, AmplificationNear(reference, y));  // out = table[int(y)] of some kind
 #pragma once
@@ -10,17 +11,17 @@
 
 namespace assay {
 
-// rtol() and atol() define a difference: |actual - expected| > atol + rtol |expected|. If only one
-// of the two is set, the other is 0. If neither is set, the case's own bound applies. For a tensor,
-// it is the default standard's bound for its dtype.
+// rtol() and atol() say what counts as a difference: |actual - expected| > atol + rtol |expected|.
+// If only one of the two is set, the other is 0. If neither is set, the case's own bound applies.
+// For a tensor, it is the default standard's bound for its dtype.
 class AmplificationMatcher : public TensorMatcher<AmplificationMatcher>,
                              public ToleranceSetters<AmplificationMatcher> {
  public:
   AmplificationMatcher(Reference reference, Reference coordinates)
       : reference_(std::move(reference)), coordinates_(std::move(coordinates)) {}
 
-  // The largest distance from a whole number that counts as near, in spacings of the coordinate's
-  // format at that number. The default is 4.
+  // Sets the largest distance from a whole number that counts as near. It is a number of spacings
+  // of the coordinate's format at that whole number. The default is 4.
   AmplificationMatcher ulps(int value) const {
     return with([&](auto& m) { m.ulps_ = value; });
   }

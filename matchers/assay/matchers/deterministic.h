@@ -17,12 +17,13 @@ class DeterministicMatcher {
  public:
   using is_gtest_matcher = void;
 
-  // Throws Refusal for fewer than two runs.
+  // `runs` is the number of runs. Throws Refusal if it is below 2.
   explicit DeterministicMatcher(int runs);
 
-  // Calls `op` without arguments. It returns a tensor of any kind: a Tensor, a vector, an Eigen
-  // matrix, or a view of memory that the next run writes to again. If `op` changes itself when it
-  // is called, a copy of it is called.
+  // Calls `op` without arguments. `op` returns a tensor of any kind: a Tensor, a vector, an Eigen
+  // matrix, or a view of memory that the next run writes to again. If `op` cannot be called as
+  // const, for example because it changes its own state, all runs call one copy of it. The state
+  // then passes from run to run.
   template <typename Op>
   bool MatchAndExplain(const Op& op, testing::MatchResultListener* listener) const {
     if constexpr (std::is_invocable_v<const Op&>) {
@@ -54,7 +55,8 @@ class DeterministicMatcher {
     *listener << (difference.empty() ? same(first) : difference);
     return difference.empty();
   }
-  // Returns an empty string if both have the same bits.
+  // Returns how the result of run `run` differs from the first one, or an empty string if both have
+  // the same bits.
   std::string compare(const TensorView& first, const TensorView& again, int run) const;
   std::string same(const TensorView& first) const;
 

@@ -27,12 +27,12 @@ class DrawnFromMatcher : public TensorMatcher<DrawnFromMatcher> {
   std::optional<Reference> reference_;
 };
 
-// Checks a law that needs only its parameters. Throws Refusal, when it is matched, if
-// the law does not exist.
+// Checks draws of a law that needs only its parameters. Throws Refusal, when it is matched, if the
+// law does not exist.
 DrawnFromMatcher DrawnFrom(std::string law);
-// Checks a law of a reference: the values that dropout drops from, or the probabilities of a
-// categorical law. If the reference is a case, its attributes complete the law, and its golden
-// result is the reference.
+// Checks draws of a law that needs a reference. For dropout this is the tensor from which values
+// are dropped, and for a categorical law the probabilities. If the reference is a case, its
+// attributes complete the law, and its golden result is the reference.
 DrawnFromMatcher DrawnFrom(std::string law, Reference reference);
 
 }  // namespace assay

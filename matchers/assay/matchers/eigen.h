@@ -14,7 +14,8 @@
 
 namespace Eigen {
 
-// For matrices, arrays, maps, references, blocks and expressions.
+// Makes GoogleTest print Eigen matrices, arrays, maps, references, blocks and expressions by shape
+// and dtype.
 template <typename T>
 requires(std::is_base_of_v<DenseBase<T>, T>&& assay::Element<typename T::Scalar>) void PrintTo(
     const T& m, std::ostream* os) {

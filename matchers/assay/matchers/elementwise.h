@@ -33,13 +33,13 @@ class ElementwiseMatcher : public TensorMatcher<ElementwiseMatcher>,
   ElementwiseMatcher& operator=(ElementwiseMatcher&&) noexcept;
   ~ElementwiseMatcher();
 
-  // A published standard by name, "ulp(n)" or "bit_equal". Can be repeated: all standards must
-  // hold.
+  // Names a published standard, "ulp(n)" or "bit_equal". Can be called several times: then all of
+  // these standards must hold.
   ElementwiseMatcher standard(const std::string& name) const {
     return with([&](auto& m) { m.request_.bounds.standards.push_back(name); });
   }
-  // For a case: the producer whose recorded output dual-benchmark standards compare with. Needed if
-  // the case has several.
+  // For a case: names the producer whose recorded output dual-benchmark standards compare with.
+  // Needed if the case has recorded outputs of several producers.
   ElementwiseMatcher reference_implementation(const std::string& name) const {
     return with([&](auto& m) { m.request_.reference_implementation = name; });
   }
@@ -56,14 +56,14 @@ class ElementwiseMatcher : public TensorMatcher<ElementwiseMatcher>,
 
  private:
   // Returns effective(), with the metrics that an explanation needs. Reports on standard error,
-  // once a program, what the environment replaces.
+  // once per program, what the environment replaces.
   GateRequest said_request(bool words, std::string& overridden) const;
-  // Returns the request of the setters, as the environment changes it.
+  // Returns the request that the setters made, with the changes of the environment.
   GateRequest effective(std::string& overridden) const;
 
   Reference reference_;
   bool fixed_;
-  GateRequest request_;  // without the values of the setter classes above
+  GateRequest request_;  // without the values of the setter classes from which the matcher derives
 };
 
 // Matches if every element is within the tolerance that the standard `default` (or the one that
@@ -74,10 +74,11 @@ ElementwiseMatcher CloseTo(Reference reference);
 // Matches if every element is within the bound of a published standard ("torch"; see `assay list
 // standards`). Throws Refusal, when it is matched, if the standard does not exist.
 ElementwiseMatcher MeetsStandard(std::string name, Reference reference);
-// Matches if every element is at most `ulps` representable values of its format away. NaN matches
-// nothing.
+// Matches if every element is at most `ulps` representable values of its format away from the
+// expected value. NaN matches nothing.
 ElementwiseMatcher WithinUlps(Reference reference, std::uint64_t ulps);
-// Matches if the bit patterns are the same: -0 is not +0, and a NaN equals only its own pattern.
+// Matches if all elements have the same bit patterns: -0 does not match +0, and a NaN matches only
+// its own pattern.
 ElementwiseMatcher BitEqual(Reference reference);
 
 }  // namespace assay

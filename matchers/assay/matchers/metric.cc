@@ -20,7 +20,8 @@ struct MetricsRead {
 };
 
 MetricsRead read_metrics(const TensorView& actual, const TensorView& expected, bool nan_equal) {
-  // Every error of finite elements is within this bound. The judge settles NaN and infinity.
+  // No error of a finite element exceeds this bound. So judge() finds only mismatches by NaN and
+  // infinity.
   Bound bound;
   bound.atol = std::numeric_limits<double>::max();
   bound.round_expected = false;
@@ -66,8 +67,9 @@ std::optional<MatchReport> unfit(const Reference& reference, const Metric& metri
   return MatchReport{Outcome::kNotComparable, std::move(why_not)};
 }
 
-// Returns the report of a pass, after considering the elements that the check cannot see. `passes`
-// returns true if an output of a sample's shape would pass. `rule` is the check in words.
+// Returns the report of a check that passed. It is untrusted if the check is blind to too many
+// elements. `passes` returns true if an output of a sample's shape would pass. `rule` is the check
+// in words.
 template <typename Passes>
 MatchReport passed(std::string text, const Metrics& m, const TensorView& actual,
                    const TensorView& expected, const std::string& rule, double max_blind,
@@ -91,7 +93,8 @@ MatchReport passed(std::string text, const Metrics& m, const TensorView& actual,
   return {Outcome::kPass, text + "\nnote: " + words, {words}};
 }
 
-// Returns the position of the largest error, and the other metrics.
+// Returns the lines of an explanation with the position of the largest error, and with the other
+// metrics.
 std::string context(const Metrics& m, const TensorView& actual, const TensorView& expected) {
   const auto number = [&](const char* name) {
     const Metric& metric = metric_named(name);
@@ -193,7 +196,8 @@ MatchReport NoWorseMatcher::check(const TensorView& actual) const {
   const MetricsRead of_reference =
       read_metrics(reference_implementation, golden, equal_nan_.value_or(false));
   if (const auto& refused = of_reference.refused) {
-    // A reference implementation that is broken shows nothing about the output.
+    // If the reference implementation fails the check for NaN and infinity, it says nothing about
+    // the output.
     return {refused->outcome == Outcome::kFail ? Outcome::kUntrusted : refused->outcome,
             "of the reference implementation: " + refused->text};
   }

@@ -18,7 +18,8 @@
 
 namespace assay {
 
-// equal_nan(): by default NaN matches nothing.
+// Matches if a metric over all elements meets a limit. equal_nan() says if NaN matches NaN. By
+// default NaN matches nothing.
 class MetricMatcher : public TensorMatcher<MetricMatcher>,
                       public EqualNanSetter<MetricMatcher>,
                       public MaxBlindSetter<MetricMatcher> {
@@ -37,28 +38,32 @@ class MetricMatcher : public TensorMatcher<MetricMatcher>,
   double limit_;
 };
 
-// 10 log10(sum e^2 / sum (a - e)^2) >= decibels.
+// Matches if 10 log10(sum e^2 / sum (a - e)^2) >= decibels, where a is the output and e the
+// reference.
 MetricMatcher SnrAtLeast(Reference reference, double decibels);
-// Cosine of the angle between the two tensors as vectors. It does not see a wrong scale.
+// Matches if the cosine of the angle between the two tensors, as vectors, is at least `cosine`. The
+// cosine does not see a wrong scale.
 MetricMatcher CosineAtLeast(Reference reference, double cosine);
-// sqrt(sum (a - e)^2 / sum e^2) <= limit.
+// Matches if sqrt(sum (a - e)^2 / sum e^2) <= limit, where a is the output and e the reference.
 MetricMatcher RelativeL2AtMost(Reference reference, double limit);
 
-// equal_nan(): by default NaN matches nothing.
+// Matches if the output's error is at most factor() times that of another output. equal_nan() says
+// if NaN matches NaN. By default NaN matches nothing.
 class NoWorseMatcher : public TensorMatcher<NoWorseMatcher>,
                        public EqualNanSetter<NoWorseMatcher>,
                        public MaxBlindSetter<NoWorseMatcher> {
  public:
   NoWorseMatcher(Reference reference_implementation, Reference golden);
 
-  // The error to compare: "rmse" (the default), "max_abs_error", "mere", "max_ulp" or another
-  // metric of which a larger value is worse. Throws Refusal for another metric.
+  // Sets the error that is compared: "rmse" (the default), "max_abs_error", "mere", "max_ulp" or
+  // another metric of which a larger value is worse. Throws Refusal for another metric.
   NoWorseMatcher by(std::string_view metric) const;
-  // The factor by which the output's error may exceed the reference implementation's. The default
-  // is 1. Throws Refusal if it is not a positive number.
+  // Sets the factor by which the output's error may exceed the reference implementation's. The
+  // default is 1. Throws Refusal if it is not a positive number.
   NoWorseMatcher factor(double value) const;
-  // Smaller errors of the reference implementation count as this value. The default is 0. Without a
-  // floor, a reference implementation that happens to be exact requires an exact output.
+  // Sets the smallest error that the reference implementation is assumed to have. The default is 0.
+  // Without this floor, a reference implementation that happens to be exact requires an exact
+  // output.
   NoWorseMatcher floor(double value) const;
 
   MatchReport check(const TensorView& actual) const;

@@ -15,7 +15,7 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t kMostNotes = 100;  // properties of a test
+constexpr std::size_t kMostNotes = 100;  // the most notes that become properties of a test
 
 bool notes_are_printed() {
   const char* value = std::getenv("ASSAY_NOTES");
@@ -25,12 +25,12 @@ bool notes_are_printed() {
   refuse("the environment's ASSAY_NOTES='{}' must be 0 or 1", word);
 }
 
-// The notes that the running test has as properties.
+// The notes that already are properties of the running test.
 class Recorded {
  public:
   void add(const testing::TestInfo& test, const std::string& note) {
     const std::lock_guard lock(mutex_);
-    // A test that is repeated starts again, without its properties.
+    // A test that is repeated has no properties when it starts again, so its notes are forgotten.
     const std::int64_t start = test.result()->start_timestamp();
     if (&test != test_ || start != start_) {
       test_ = &test;
@@ -71,7 +71,7 @@ void tell_notes(const std::vector<std::string>& notes) {
     lines += formatted("[ assay    ] {}note: {}\n", name, text);
   }
   if (!printed) return;
-  // One write, so that lines of several threads do not mix.
+  // All lines are written at once, so that the lines of several threads do not mix.
   std::fwrite(lines.data(), 1, lines.size(), stdout);
   std::fflush(stdout);
 }

@@ -19,20 +19,22 @@ class RateMatcher {
  public:
   using is_gtest_matcher = void;
 
-  // Throws Refusal if limit or confidence are not above 0 and below 1, because no
-  // number of trials shows a rate of exactly 0 or 1.
+  // Throws Refusal if `limit` or `confidence` is not above 0 and below 1, because no number of
+  // trials shows a rate of exactly 0 or 1.
   RateMatcher(double limit, double confidence, bool at_least);
 
-  // Throws Refusal unless 0 <= events <= trials.
+  // Matches if the trials of `rate` show that it meets the limit. Throws Refusal unless 0 <= events
+  // <= trials.
   bool MatchAndExplain(const Rate& rate, testing::MatchResultListener* listener) const;
   void DescribeTo(std::ostream* os) const { describe(os, "has"); }
   void DescribeNegationTo(std::ostream* os) const { describe(os, "does not show"); }
 
  private:
   void describe(std::ostream* os, const char* verb) const;
-  // True if the bound of a rate meets the limit.
+  // True if the one-sided bound of the rate meets the limit.
   bool shows(const Rate& rate) const;
-  // Returns how many more trials would show it, if all of them are good. Empty beyond 10^15.
+  // Returns how many more trials would show that the rate meets the limit, if none of them counts
+  // against it. Empty if more than 10^15 are needed.
   std::optional<std::int64_t> needed(const Rate& rate) const;
 
   double limit_, confidence_;
@@ -48,7 +50,7 @@ inline RateMatcher FalseAlarmRateAtMost(double p, double confidence) {
   return {p, confidence, false};
 }
 
-// GoogleTest looks for PrintTo in the namespace of the type.
+// In this namespace, because GoogleTest looks for PrintTo() in the namespace of the type.
 namespace campaign {
 void PrintTo(const Rate& rate, std::ostream* os);
 }

@@ -8,7 +8,7 @@
 
 namespace assay {
 
-// rtol() and atol(): |actual - expected| <= atol + rtol |expected|.
+// rtol() and atol() set the tolerance of |actual - expected| <= atol + rtol |expected|.
 template <typename Matcher>
 class ToleranceSetters {
  public:
@@ -27,7 +27,7 @@ class ToleranceSetters {
   std::optional<double> rtol_, atol_;
 };
 
-// equal_nan(): true if NaN matches NaN.
+// equal_nan() says if NaN matches NaN.
 template <typename Matcher>
 class EqualNanSetter {
  public:
@@ -41,8 +41,8 @@ class EqualNanSetter {
   std::optional<bool> equal_nan_;
 };
 
-// max_blind(): the largest share of the elements that are not zero which could be zero and still
-// pass. A pass with a larger share is not trusted (docs/judging.md). The default is 0.5.
+// max_blind() sets the largest share of the nonzero elements that could be 0 without the check
+// failing. A pass with a larger share is not trusted (docs/judging.md). The default is 0.5.
 template <typename Matcher>
 class MaxBlindSetter {
  public:
@@ -56,8 +56,8 @@ class MaxBlindSetter {
   std::optional<double> max_blind_;
 };
 
-// producer(): for a case, the producer of the output that is tested. For an emulated output it is
-// the machine's name.
+// producer() is for a case. It names the producer of the output that is tested. For an emulated
+// output it is the machine's name.
 template <typename Matcher>
 class ProducerSetter {
  public:

@@ -58,7 +58,8 @@ std::vector<std::string> notes_of(const CaseReport& of) {
 bool explain_match(const MatchReport& report, testing::MatchResultListener* listener) {
   *listener << "which " << std::string(outcome_verb(report.outcome)) << ": " << report.text;
   if (report.outcome == Outcome::kPass) {
-    // A second call, for the explanation, would add them again.
+    // EXPECT_THAT may call again for the explanation, which would add the notes twice. So only the
+    // first call adds them.
     if (!listener->IsInterested()) tell_notes(report.notes);
     return true;
   }

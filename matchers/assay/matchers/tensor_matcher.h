@@ -18,19 +18,19 @@
 
 namespace assay {
 
-struct CaseReport;  // gate/case_report.h
+struct CaseReport;  // declared in gate/case_report.h
 
-// Types that have a view(), because their elements lie in memory.
+// Types for which view() exists, because their elements lie in memory.
 template <typename T>
 concept Viewable = requires(const T& t) {
   view(t);
 };
-// Types that have a view() once they are evaluated: expressions of Eigen.
+// Types whose eval() gives a type with a view(), such as expressions of Eigen.
 template <typename T>
 concept Evaluable = requires(const T& t) {
   view(t.eval());
 };
-// Several tensors by name: a std::map<std::string, T>, a std::vector of pairs.
+// Several tensors by name, such as a std::map<std::string, T> or a std::vector of pairs.
 template <typename T>
 concept NamedTensors = requires(const T& all, const typename T::value_type& named) {
   all.begin();
@@ -41,8 +41,9 @@ struct NamedView {
   std::string name;
   TensorView tensor;
 };
-// The width of the unsigned integers of a vector or span, if they may be bit patterns as well as
-// numbers. 0 for any other type, and if assay has a format for these integers.
+// The number of bits of the unsigned integers of a vector or span that could be bit patterns as
+// well as numbers, such as 16. It is 0 for any other type, and if assay has a format for these
+// integers.
 template <typename T>
 inline constexpr int kPatternBits = 0;
 template <typename T, std::size_t kExtent>
@@ -51,7 +52,8 @@ inline constexpr int kPatternBits<std::span<T, kExtent>> =
 template <typename T>
 inline constexpr int kPatternBits<std::vector<T>> = kPatternBits<std::span<T>>;
 
-// If T is not a tensor in one of these ways, the compiler prints advice instead of template errors.
+// Makes the compiler print advice instead of template errors if T is not a tensor that a matcher
+// accepts.
 template <typename T>
 constexpr void require_tensor() {
   constexpr int kBits = kPatternBits<T>;
@@ -87,7 +89,8 @@ class Reference {
   template <typename T>
   requires(!std::same_as<std::remove_cvref_t<T>, Case> &&
            !std::same_as<std::remove_cvref_t<T>, Reference>)
-      Reference(T&& reference) {  // NOLINT: whatever can be viewed is a reference
+      // NOLINT: implicit, so that a matcher accepts whatever can be viewed.
+      Reference(T&& reference) {
     using Type = std::remove_cvref_t<T>;
     require_tensor<Type>();
     if constexpr (!Viewable<Type>) {
@@ -100,8 +103,8 @@ class Reference {
   }
   Reference(const Case& test_case);  // NOLINT
   Reference(Case&& test_case);       // NOLINT
-  // These functions and those of the matchers are not inline, so that tests need not compile them
-  // again.
+  // The functions below, and those of the matchers, are not inline, so that tests do not compile
+  // them again.
   Reference(const Reference&);
   Reference(Reference&&) noexcept;
   Reference& operator=(const Reference&);
@@ -113,7 +116,8 @@ class Reference {
   // Returns the tensor, or the golden result of a case. Throws Refusal, which names
   // the case, if the case has no golden result.
   TensorView tensor_or_golden() const;
-  // "the float32 reference of shape [3]", "the golden result of case x".
+  // Returns the reference in words, such as "the float32 reference of shape [3]" or "the golden
+  // result of case x".
   std::string text() const;
 
  private:
@@ -128,18 +132,19 @@ class Reference {
 // Returns the command that runs only the current test, or an empty string outside a test.
 std::string current_test_command();
 
-// The result of a matcher for a tensor.
+// The result of matching one tensor.
 struct MatchReport {
   Outcome outcome;
-  std::string text;                     // without the reproducer line
-  std::vector<std::string> notes = {};  // of verdicts, for a pass (matchers/notes.h)
+  std::string text;  // the explanation, without the reproducer line
+  // The notes of the verdicts, if they passed (matchers/notes.h)
+  std::vector<std::string> notes = {};
 };
 // Returns the notes of all verdicts of a report, including those of the checksums.
 std::vector<std::string> notes_of(const CaseReport& report);
 
-// Writes the report to the listener, and the current test's command if it is not a pass. Returns
-// true if it is a pass. The notes of a pass are recorded by tell_notes() if the listener wants no
-// explanation, as in the first call of EXPECT_THAT.
+// Writes the report to the listener. If the outcome is not a pass, also writes the command that
+// repeats the current test. Returns true for a pass. The notes of a pass are recorded by
+// tell_notes() if the listener wants no explanation, as in the first call of EXPECT_THAT.
 bool explain_match(const MatchReport& report, testing::MatchResultListener* listener);
 
 // The GoogleTest interface of a matcher. `Derived` has
@@ -157,7 +162,8 @@ class TensorMatcher {
 
   template <typename T>
   bool MatchAndExplain(const T& actual, testing::MatchResultListener* listener) const {
-    // EXPECT_THAT first asks without an explanation, and asks for one if there is no match.
+    // EXPECT_THAT first asks for the result without an explanation. Only if that does not match, it
+    // asks for one.
     [[maybe_unused]] const bool words = listener->IsInterested();
     if constexpr (NamedTensors<T>) {
       constexpr bool kTakesThem =
@@ -184,7 +190,7 @@ class TensorMatcher {
   void DescribeNegationTo(std::ostream* os) const { *os << self().describe(true); }
 
  protected:
-  // Returns a copy with one change.
+  // Returns a copy of the matcher after `change` was applied to it.
   template <typename Change>
   Derived with(const Change& change) const {
     Derived copy = self();
