@@ -55,7 +55,8 @@ Ended run_process(const ProcessRequest& request);
 // A program that is started once, and answers each line with a line.
 class LineProcess {
  public:
-  // Throws as run_process() does. If the program cannot be started, the first ask() reports it.
+  // Starts the program. Throws as run_process() does. If the program cannot be started, the first
+  // ask() reports it.
   explicit LineProcess(const ProcessRequest& request);
   ~LineProcess();  // ends the program and all processes that the program started
   LineProcess(const LineProcess&) = delete;

@@ -9,7 +9,7 @@
 
 namespace assay {
 
-// Returns the four words at one address.
+// Returns the four random words of 32 bits at one address.
 std::array<std::uint32_t, 4> philox(std::uint64_t seed, std::uint64_t stream, std::uint64_t index);
 
 // Returns a stream number for a name (FNV-1a).

@@ -13,7 +13,7 @@ namespace assay {
 // Returns ": did you mean 'float16'?" if a known word is near enough for `word` to be a typing
 // error (nearest_word() in base/text.h). Returns an empty string otherwise.
 std::string did_you_mean(std::string_view word, std::span<const std::string> known);
-// Returns the same for use within a sentence: " (did you mean 'float16'?)".
+// Returns the text of did_you_mean() for use within a sentence: " (did you mean 'float16'?)".
 std::string did_you_mean_aside(std::string_view word, std::span<const std::string> known);
 
 // Returns the message for an unknown word: "unknown machine 'hoper': did you mean 'hopper'?; known:

@@ -88,7 +88,7 @@ struct ChecksumDetector::Impl {
   // The checks of rows, and those of columns if the threshold checks them too.
   std::vector<RowChecks> sides;
 
-  // Sets R of each check from the data that the kernel returned with the result.
+  // Sets the residual R of each check from the data that the kernel returned with the result.
   void take(const Epilogue& epilogue, const Tensor& output, const AbftChecker& whole);
   void census_rows(const RowChecks& side, std::span<const int> bits, bool exact,
                    std::uint16_t* bins) const;
@@ -307,11 +307,12 @@ void ChecksumDetector::census(std::span<const int> bits, bool exact, std::uint16
   const RowChecks& rows = impl_->sides.front();
   impl_->census_rows(rows, bits, exact, bins);
   if (impl_->sides.size() == 1) return;
-  // A change is detected by its row or by its column, so the larger D/T of both counts.
+  // A change is detected by its row or by its column, so the larger ratio of difference to
+  // threshold counts.
   const auto elements = at(rows.m * rows.n);
   std::vector<std::uint16_t> columns(elements * bits.size());
   impl_->census_rows(impl_->sides.back(), bits, exact, columns.data());
-  // The order is: not checkable, dismissed, then by D/T, masked.
+  // The order of bins: not checkable, dismissed, ratios from small to large, masked.
   const auto rank = [](int bin) {
     return bin == simd::kBinUnsure ? -2 : bin == simd::kBinDismissed ? -1 : bin;
   };
@@ -321,7 +322,7 @@ void ChecksumDetector::census(std::span<const int> bits, bool exact, std::uint16
         std::uint16_t& bin = bins[b * elements + at(i * rows.n + j)];
         const std::uint16_t other = columns[b * elements + at(j * rows.m + i)];
         const int down = bin >= simd::kFlipBins ? int{simd::kFlipBins} : 0;
-        // Any ratio ranks above a dismissed check.
+        // The bin of the higher rank counts. So any ratio counts more than a dismissed check.
         if (rank(other - down) > rank(bin - down)) bin = other;
       }
     }

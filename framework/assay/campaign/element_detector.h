@@ -26,7 +26,8 @@ class ElementDetector {
   // the largest ratio of each row, or 0 for rows within their bounds. CleanCounts::worst is the
   // largest ratio of all elements.
   CleanCounts clean(RatioCounts& ratios) const;
-  // The same as ChecksumDetector::census(). The standard must not limit statistics.
+  // Writes the bins of the flips of a census, as ChecksumDetector::census() does. The standard must
+  // not limit statistics.
   void census(std::span<const int> bits, std::uint16_t* bins) const;
   Detection detect(std::span<const ElementChange> changes) const;
 

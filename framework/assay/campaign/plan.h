@@ -21,7 +21,8 @@ namespace assay::campaign {
 // result. If neither is given, the detector is the rtol and atol of the case. For drawn inputs,
 // this tolerance is derived.
 struct GateSpec {
-  std::string text;  // "v_abft,arithmetic=output", "standard:atb", "tolerance"
+  // The detector as the plan writes it: "v_abft,arithmetic=output", "standard:atb" or "tolerance"
+  std::string text;
   std::optional<ThresholdSpec> threshold;
   std::string standard;
 };
@@ -78,7 +79,8 @@ struct Cell {
   std::vector<FaultPlan> faults;
   std::int64_t clean_rows = 0;
   std::optional<Precision> precision;
-  // The names of its distribution in published tables. Empty if there are no such tables.
+  // The names that published tables have for the cell's distribution. Empty if there are no such
+  // tables.
   std::vector<std::string> published_distributions;
 
   // True if the operator's result is one product, drawn as M, K, N, that checksums can check.
@@ -86,7 +88,8 @@ struct Cell {
   std::int64_t rows_a_matrix() const { return rows > 0 ? rows : shape[0]; }
   const DistributionSpec& distribution_of(const std::string& input) const;
   std::string sizes_text() const;  // "64x512x128"
-  // "normal", or for example "x: normal, weight: uniform" if inputs have their own distributions.
+  // Returns "normal", or for example "x: normal, weight: uniform" if inputs have their own
+  // distributions.
   std::string inputs_text() const;
   std::int64_t clean_matrices() const;
   // Returns the number of matrices that the clean rows and the faults need.

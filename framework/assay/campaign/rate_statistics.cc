@@ -83,8 +83,8 @@ Spread spread_of(const std::vector<Rate>& clusters, Rate sum) {
   const auto m = static_cast<double>(clusters.size()), all = static_cast<double>(sum.trials);
   double square = 0, fourth = 0;
   for (const Rate& c : clusters) {
-    // (events - rate trials) N in whole numbers, so that clusters with equal rates differ by
-    // exactly 0.
+    // `above` is (events - rate times trials) of the cluster, times the number of all trials. It is
+    // a whole number, so that clusters with equal rates differ by exactly 0.
     const __int128 above =
         static_cast<__int128>(c.events) * sum.trials - static_cast<__int128>(sum.events) * c.trials;
     const double d = static_cast<double>(above) / all / static_cast<double>(sum.trials - c.trials);

@@ -26,7 +26,7 @@ namespace assay {
 std::optional<double> times_expected(
     const Case& test_case, const Machine& machine,
     const std::function<double(std::int64_t index, double exact)>& allowed);
-// Returns such a factor as text, with two digits: "3 200".
+// Returns the factor of times_expected() as text with two digits: "3 200".
 std::string times_text(double times);
 
 // Returns derived_tolerance() of the case. For float32 results, the member `why` also says how many

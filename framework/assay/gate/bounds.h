@@ -22,7 +22,8 @@ std::int64_t accumulations_of(const Case& test_case);
 // The bounds that a command line, an environment or a matcher asks for. They override those of the
 // case.
 struct BoundRequest {
-  // An output must pass all of them. "bfloat16=atb" applies only to cases whose output is bfloat16.
+  // The standards by which to judge. An output must pass all of them. "bfloat16=atb" applies only
+  // to cases whose output is bfloat16.
   std::vector<std::string> standards = {};
   std::optional<double> rtol = {}, atol = {};
   std::optional<bool> equal_nan = {};

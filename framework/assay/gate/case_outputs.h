@@ -23,7 +23,8 @@ struct ComputedOutput {
   std::optional<std::string> name = {};
   std::string why_not = {};  // the reason if the operator computes none of the outputs
 };
-// Throws CaseError if two outputs have operator_output = 1.
+// Returns the output that the case's operator computes. Throws CaseError if two outputs have
+// operator_output = 1.
 ComputedOutput computed_output(const Case& test_case);
 
 // Returns the case with one of its outputs, as the gate judges it. If the operator computes the

@@ -10,8 +10,8 @@
 namespace assay {
 namespace {
 
-// Returns the variable's value, or an empty string if it is not set or is empty. Adds NAME=VALUE to
-// `text`.
+// Returns the value of an environment variable, or an empty string if it is not set or is empty. If
+// it has a value, adds NAME=VALUE to `text`.
 std::string variable(const char* name, std::string& text) {
   const char* value = std::getenv(name);
   if (value == nullptr || *value == '\0') return "";

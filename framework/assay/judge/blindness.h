@@ -19,7 +19,7 @@ namespace assay {
 inline constexpr std::int64_t kSampledElements = 16384;
 std::vector<std::int64_t> sampled_positions(std::int64_t size);
 
-// Returns the elements at these positions, as a tensor of rank 1.
+// Returns the elements of a real or complex tensor at these positions, as a tensor of rank 1.
 Tensor elements_at(const TensorView& from, std::span<const std::int64_t> positions);
 
 // Finds by trial how many elements a check is blind to. The check is tried on the expected values,
@@ -38,7 +38,8 @@ inline constexpr double kNotedBlindness = 0.01;
 // sample of the elements was tried.
 std::string blind_words(std::int64_t blind, std::int64_t nonzero, bool sampled,
                         std::string_view rule);
-// Returns these words for a verdict, or an empty string if its check is blind to no element.
+// Returns the words of the function above for a verdict, or an empty string if its check is blind
+// to no element.
 std::string blind_words(const Verdict& verdict);
 
 // Returns the end of a sentence, such as "; an absolute tolerance below 3.1e-05 would see half of

@@ -16,7 +16,7 @@
 namespace assay {
 namespace {
 
-// The words of Infinity, in the order of its values.
+// The words for the values of the enum Infinity, in their order.
 constexpr std::string_view kInfinityWords[] = {"sign", "saturating", "fewer"};
 constexpr std::string_view kBitEqual = "bit_equal";
 
@@ -34,7 +34,8 @@ std::optional<std::uint64_t> parse_ulps(std::string_view name) {
 // The standards that give each element its own bound, computed for a machine.
 constexpr std::string_view kAccumulation = "accumulation", kExpectedError = "expected_error";
 
-// "accumulation" -> "", "accumulation(hopper)" -> "hopper".
+// Returns the machine in a standard's name: "" for "accumulation", and "hopper" for
+// "accumulation(hopper)".
 std::optional<std::string> parse_machine(std::string_view name, std::string_view word) {
   if (name == word) return "";
   const auto machine = argument_of(name, word);
@@ -102,7 +103,7 @@ std::string_view row_dtype(const Standard& s, const Format& output) {
   return "";
 }
 
-// Returns nothing if the standard has no bound for the dtype.
+// Returns the bound that a standard sets for outputs of this dtype, or nothing if it has none.
 std::optional<Bound> bound_of(const Standard& s, const Format& output, std::int64_t accumulations) {
   Bound bound;
   bound.standard = s.name;

@@ -17,7 +17,7 @@ namespace assay {
 // NaN.
 double magnitude_at(const TensorView& view, std::int64_t linear);
 
-// Returns text such as "1.5-2j", with `digits` digits for each part.
+// Returns a complex number as text such as "1.5-2j", with `digits` digits for each part.
 std::string complex_number(double real, double imaginary, int digits);
 // Returns the value of an element of a real or complex tensor as text.
 std::string value_text(const TensorView& view, std::int64_t linear, int digits);

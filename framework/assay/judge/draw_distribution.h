@@ -35,7 +35,7 @@ struct Law {
   std::string_view name;
   std::span<const LawParameter> parameters;
   std::string_view summary;
-  std::string_view outputs;  // which outputs it can judge: "floats" or "any dtype"
+  std::string_view outputs;  // the outputs that the law can judge: "floats" or "any dtype"
   // The meaning of the golden result for this law. Empty if the law needs no golden result.
   std::string_view golden = {};
   // Reads the draws from the output and lists the tests.
@@ -46,11 +46,12 @@ std::span<const Law> laws();
 // A law with its parameters, and the rate of false alarms of all tests together.
 struct LawSpec {
   const Law* law = nullptr;
-  std::vector<std::optional<double>> values;  // in the order of the law's parameters
+  // The parameters' values, in the order of the law's parameters.
+  std::vector<std::optional<double>> values;
   double delta = 1e-6;
 
   double get(std::string_view parameter) const;
-  std::string text() const;  // in the form that parse_law reads
+  std::string text() const;  // returns the law as text, in the form that parse_law() reads
 };
 
 // Parses a text such as "uniform,low=0,high=1". Throws Refusal, which names the wrong

@@ -18,10 +18,10 @@ namespace assay {
 struct Draws {
   std::vector<double> middle, half;
   std::vector<double> low, high;  // the ends of U's interval, or empty for laws of two values
-  // A number for each draw, which is equal for equal values. Draws that cannot be known are left
-  // out.
+  // A number for each draw. Equal draws have equal numbers. Draws whose value cannot be known are
+  // left out.
   std::vector<std::uint64_t> symbols;
-  double heaviest = 1;  // the largest probability of a single value
+  double heaviest = 1;  // the largest probability that the law gives to a single value
   // The variance of U - 1/2, or of `middle` - 1/2 for a discrete law, and a sub-Gaussian proxy of
   // this variance. Both are known before the draws.
   double variance = 1.0 / 12, proxy = 1.0 / 12;

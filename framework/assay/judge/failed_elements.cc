@@ -21,7 +21,7 @@ namespace {
 constexpr std::int64_t kLooked = std::int64_t{1} << 20;
 constexpr std::size_t kMismatchesLooked = 65536, kFirst = 256, kTried = 4096, kRight = 1024;
 
-// A copy of the elements at these positions.
+// Returns a copy of the view's elements at these positions.
 Tensor gathered(const TensorView& view, const Positions& positions) {
   const ElementBits bits(view);
   Tensor some(*view.format, {static_cast<std::int64_t>(positions.size())});
@@ -114,7 +114,7 @@ FailedElements::FailedElements(const TensorView& actual, const TensorView& expec
   right_.emplace(expected_, options, bound_, evenly(right, kRight));
 }
 
-// Returns all positions, or kLooked evenly spread ones and the known mismatches.
+// Returns all positions, or kLooked (2^20) evenly spread ones together with the known mismatches.
 Positions FailedElements::looked_at(const Positions& mismatches) const {
   const std::int64_t size = actual_.size();
   Positions positions(at(std::min(size, kLooked)));

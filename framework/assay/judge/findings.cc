@@ -32,8 +32,8 @@ std::string broken_limits(const std::vector<LimitReading>& readings) {
   return text;
 }
 
-// Returns the words for mismatches that are within one ulp, so that a right result with a different
-// last rounding would have them too. Returns an empty string for other mismatches.
+// Returns the words for the case that all mismatches are within one ulp. A right result whose last
+// rounding differs would then have them too. Returns an empty string in other cases.
 std::string one_ulp_words(const Verdict& verdict, const ElementFindings& found) {
   const Bound& bound = verdict.bound;
   // A mismatch within one ulp is not mentioned if the standard is expected_error: its bounds
@@ -45,8 +45,9 @@ std::string one_ulp_words(const Verdict& verdict, const ElementFindings& found) 
                    verdict.mismatches == 1 ? "it is" : "all of them are", verdict.format->name);
 }
 
-// Sets the number of blind elements. The rule for elements gives one number, to which the budget is
-// added, and the trial of the limits gives another. The smaller number holds.
+// Sets the number of blind elements of a verdict. The rule for single elements gives one number, to
+// which the mismatches that the budget forgives are added. The trial of the limits gives another
+// number. The verdict gets the smaller one.
 void set_blind(Verdict& verdict, const ElementFindings& found,
                const std::optional<StatisticsResult>& statistics) {
   const bool of_elements = verdict.bound.rule != Rule::kStatistics;

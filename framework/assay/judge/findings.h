@@ -59,7 +59,8 @@ struct ElementFindings {
   // True if the mismatch is among the worst `listed` ones so far. list() then adds it to them.
   bool lists(const Mismatch& mismatch, std::size_t listed) const;
   void list(Mismatch mismatch, std::size_t listed);
-  // Adds the findings of the elements that follow. Keeps at most `listed` of the worst mismatches.
+  // Adds the findings of the next part of the elements. Keeps at most `listed` of the worst
+  // mismatches.
   void merge(ElementFindings later, std::size_t listed);
 };
 

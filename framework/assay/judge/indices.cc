@@ -23,7 +23,7 @@ struct Rows {
   std::string why_not = {};
 
   std::int64_t rows() const { return outer * inner; }
-  // The row-major positions of the j-th index and of the i-th value of a row.
+  // Return the row-major positions of the j-th index, and of the i-th value, of a row.
   std::int64_t index_at(std::int64_t row, std::int64_t j) const {
     return (row / inner * k + j) * inner + row % inner;
   }

@@ -16,7 +16,8 @@ struct Limit {
   double parameter = 0, second = 0;  // the statistic's parameters, if it has one or two
   // Each limit of group 0 must hold. In any other group, one limit that holds is enough.
   int group = 0;
-  // Replaces the statistic's own sense (metric_table.h), if set.
+  // If set, the value is compared with the limit in this way (below, at most, above or at least),
+  // and not as the statistic's row in metric_table.h says.
   std::optional<LimitSense> sense = {};
 
   const MetricLimit& row() const { return *metric_of(statistic).limit; }

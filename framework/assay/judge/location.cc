@@ -31,7 +31,8 @@ void MismatchMap::merge(const MismatchMap& other) {
 
 namespace {
 
-// "row 3", "rows 3 and 9", "rows 3 to 7", "rows 3, 9, 12 and 4 others".
+// Returns numbers of rows or columns as text: "row 3", "rows 3 and 9", "rows 3 to 7", "rows 3, 9,
+// 12 and 4 others".
 std::string lines_text(std::string_view word, const std::vector<std::int64_t>& lines) {
   const std::size_t n = lines.size();
   if (n == 1) return formatted("{} {}", word, lines[0]);
@@ -86,8 +87,8 @@ std::string location_pattern(const std::vector<std::int64_t>& positions, const S
   if (count == size && count > 1) return "every element";
   if (count < 3) return "";
   if (shape.size() > 2) {
-    // In a batch, name the matrix that has all of them. If there is no such matrix, name a column
-    // that has all of them, or search the whole batch as one row.
+    // In a batch, the matrix that has all mismatches is named. If there is no such matrix, a column
+    // that has all of them is named. Otherwise the whole batch is searched as one row.
     const Shape matrix(shape.end() - 2, shape.end());
     const std::int64_t elements = element_count(matrix), first = positions.front() / elements;
     if (positions.back() / elements != first) {

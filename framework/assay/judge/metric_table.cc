@@ -75,8 +75,8 @@ std::optional<MetricValue> small_errors(const StatisticSource& s, double paramet
   return exactly(static_cast<double>(own->first) / other);
 }
 
-// The quantile lies between the lower end of the bin of the element below it and the upper end of
-// the bin of the element above it.
+// Reads a quantile from a histogram. It lies between the lower end of the bin of the element below
+// it and the upper end of the bin of the element above it.
 template <Histogram Metrics::*kField>
 std::optional<MetricValue> quantile(const StatisticSource& s, double q, double) {
   const Histogram& h = s.output->*kField;

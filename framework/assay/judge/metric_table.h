@@ -160,7 +160,7 @@ struct Metric {
 
 // All metrics. Those with a field come in the order of JSON.
 std::span<const Metric> metric_table();
-// Returns nullptr if no metric has the name.
+// Returns the metric with this name, or nullptr if no metric has it.
 const Metric* find_metric(std::string_view name);
 // Returns a metric that can rank outputs. Throws Refusal, which names the nearest
 // known metric, if there is no such metric.

@@ -31,8 +31,8 @@ struct Histogram {
   // elements. The result is the middle of its bin. It is 0 below the bins, infinity above them, and
   // NaN if there are no elements.
   double quantile(double q) const;
-  // Returns how many elements have at least this size. The two numbers differ if the size lies
-  // within a bin.
+  // Returns the smallest and the largest number of elements that may have at least this size. The
+  // two numbers differ if the size lies within a bin.
   std::pair<std::int64_t, std::int64_t> at_least(double size) const;  // fewest, most
   // bin_of() returns the bin of the element with this rank. The smallest element has rank 0. A bin
   // has two ends, the number of elements before it, and the number of elements in it. For errors
@@ -54,7 +54,7 @@ struct Metrics {
   bool is_complex = false;
   double max_abs_error = 0, mean_abs_error = 0;
   std::int64_t max_abs_index = -1;
-  // The largest error in ulp of the expected value at that element. NaN in saved results.
+  // max_abs_error in ulps of the expected value at that element. NaN in saved results.
   double max_abs_ulps = std::numeric_limits<double>::quiet_NaN();
   double median_abs_error = 0, p99_abs_error = 0;  // as exact as the histogram's bins
   // |error| / |expected|. It is infinite if 0 is expected and the output is not 0. If both are 0,
@@ -72,7 +72,7 @@ struct Metrics {
   double bias = 0;                // mean of the signed error
   double error_balance = 0;       // EB: mean of error / max(1, |expected|)
   double max_balanced_error = 0;  // max of |error| / max(1, |expected|)
-  // NaN if no element is finite on both sides.
+  // The metrics from here to deepgemm_diff are NaN if no element is finite on both sides.
   double snr_db = std::numeric_limits<double>::quiet_NaN();   // 10 log10(sum e^2 / sum error^2)
   double psnr_db = std::numeric_limits<double>::quiet_NaN();  // 20 log10(max |expected| / rmse)
   double cosine = std::numeric_limits<double>::quiet_NaN();

@@ -78,9 +78,9 @@ void add_bins(Bins& to, const Bins& more) {
   to = std::move(sum);
 }
 
-// Returns the kernel's bins [begin, begin + count) as a Histogram. `first` is the Histogram's
-// number of the second of these bins. The first bin also counts `excluded` elements that have no
-// such error.
+// Returns the kernel's bins [begin, begin + count) as a Histogram. `first` is the number that the
+// second of these bins has in the Histogram. The first of them also counts `excluded` elements that
+// have no error of this kind. They are subtracted.
 Histogram histogram_of(const Bins& bins, std::size_t begin, std::size_t count, int bits, int first,
                        std::int64_t excluded) {
   Histogram h;
@@ -269,7 +269,7 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
   const auto finite_at = [&](std::size_t i) {
     return std::isfinite(actual[i]) && std::isfinite(expected[i]);
   };
-  // Search only for an error that exceeds the largest one so far.
+  // Searches for the position of the largest error, but only if it exceeds the largest one so far.
   const auto find = [&](double wanted, const auto& value_at) {
     std::size_t i = 0;
     while (i + 1 < n && !(finite_at(i) && value_at(i) == wanted)) ++i;

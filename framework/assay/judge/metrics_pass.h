@@ -19,7 +19,8 @@ struct MetricsRequest {
   // A set of simd::MetricsPart. Without simd::kPartTables, the pass takes only float32 values whose
   // sums stay within the range of float64. Metrics of parts that are missing have no meaning.
   unsigned parts = simd::kAllParts;
-  // Used only without simd::kPartTables, whose histograms give the quantiles.
+  // The quantiles of errors to compute. Used only without simd::kPartTables, whose histograms give
+  // the quantiles.
   std::vector<QuantileErrors> quantiles = {};
 };
 
@@ -127,7 +128,8 @@ class MetricsPass {
   std::vector<std::uint16_t> tables_;
   std::vector<std::pair<std::size_t, std::int64_t>> bins_;
   std::int64_t in_tables_ = 0;
-  // Lanes without such an error, which the kernel counted in bin 0.
+  // Lanes of elements without an error, a relative error or ulps. The kernel counted them in bin 0
+  // of the table.
   std::int64_t no_error_ = 0, no_relative_ = 0, no_ulps_ = 0;
   // Elements that have ulps and an infinite side: how many of them are equal, and the bins and the
   // sum of the distances of the others.
@@ -144,7 +146,8 @@ class MetricsPass {
 // three kinds: tapered formats, scales, and formats that are as precise as float64 but have another
 // range.
 bool has_ordinals(const Format& format);
-// Returns the ordinals of such a format. For other formats, only the smallest values are set.
+// Returns the ordinals of a format for which has_ordinals() is true. For other formats, only the
+// smallest values are set.
 simd::Ordinals ordinals_of(const Format& format);
 
 inline constexpr auto kMetricsBlock = static_cast<std::int64_t>(MetricsPass::kBlock);

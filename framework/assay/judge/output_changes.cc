@@ -142,7 +142,8 @@ class ChangeList {
       smallest = std::min(smallest, std::abs(e));
       largest = std::max(largest, std::abs(e));
     }
-    // If all values have one size, a factor cannot be distinguished from a difference.
+    // If all values have one size, no factor is tried, because a factor cannot be distinguished
+    // from a difference.
     if (ratios.size() < FailedElements::kFewest || largest < 1.5 * smallest) return;
     const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
     std::nth_element(ratios.begin(), middle, ratios.end());
@@ -154,7 +155,8 @@ class ChangeList {
     for (const double factor : factors) {
       const std::string text = short_number(sign * factor, 6);
       const double by = std::strtod(text.c_str(), nullptr);
-      // Near 1, only many mismatches can distinguish a factor from rounding.
+      // A factor near 1 is tried only if there are many mismatches. Otherwise it cannot be
+      // distinguished from rounding.
       const bool many = 10 * failed_.mismatches().size() >= failed_.looked().size() &&
                         failed_.mismatches().size() >= 32;
       if (!std::isfinite(by) || by == 0 || by == 1 || std::abs(std::abs(by) / size - 1) > 0.05 ||
@@ -166,7 +168,7 @@ class ChangeList {
       change.is_factor = true;
       change.is_fitted = std::abs(by) != std::exp2(std::round(std::log2(std::abs(by))));
       change.rescales = change.is_fitted || out_.specials == Specials::kTapered;
-      // A factor that rounds must be clearly larger than its rounding.
+      // Skips a factor that is not clearly larger than the rounding that it causes.
       if (change.is_fitted && std::abs(std::abs(by) - 1) < 4 * unit_roundoff(out_) && by > 0)
         continue;
       change.bits = [&failed = failed_, by](std::int64_t p) {
@@ -175,8 +177,8 @@ class ChangeList {
         return std::isfinite(scaled) ? encode(failed.format(), scaled) : bits;
       };
       all.push_back(change);
-      // The same factor, but only for values of the sign that all mismatches have, if the others
-      // are right.
+      // Tries the same factor only on values of the sign that all mismatches have, if the values of
+      // the other sign are right.
       if (const int side = sign_of_mismatches(); side != 0 && by > 0) {
         change.says = formatted("the output with its {} values times {}",
                                 side < 0 ? "negative" : "positive", text);
@@ -344,7 +346,7 @@ class ChangeList {
         if (found.size() < kLineMismatches) continue;
         const auto middle = found.begin() + static_cast<std::ptrdiff_t>(found.size() / 2);
         std::nth_element(found.begin(), middle, found.end());
-        // Near 1, a line's factor cannot be distinguished from its rounding.
+        // Skips a factor near 1, which cannot be distinguished from rounding.
         const double least = std::max(0.02, 4 * unit_roundoff(out_));
         if (std::isfinite(*middle) && std::abs(*middle - 1) >= least) factors[line] = *middle;
       }
@@ -392,7 +394,7 @@ class ChangeList {
       }
       return size > 0 && apart <= kAlike * kAlike * size;
     };
-    // Expected row -> the row of the output that holds it.
+    // For an expected row, the row of the output that holds it.
     std::map<std::int64_t, std::int64_t> holder;
     std::set<std::int64_t> wrong;
     for (const std::int64_t p : failed_.mismatches()) wrong.insert(p / columns);
@@ -431,9 +433,9 @@ class ChangeList {
   static constexpr std::size_t kStuck = 8;
   // The fewest mismatches of a row or column from which its factor is computed.
   static constexpr std::size_t kLineMismatches = 6;
-  // The most rows that are compared with each other, the columns of each that are read, and the
-  // fewest columns that a row needs. Two rows are alike if they differ by at most the share kAlike
-  // of their size.
+  // kMostRows is the largest number of rows that are compared with each other, kProbes the number
+  // of their columns that are read, and kFewestColumns the number of columns that a row needs. Two
+  // rows are alike if they differ by at most the share kAlike of their size.
   static constexpr std::int64_t kMostRows = 4096, kProbes = 16, kFewestColumns = 6;
   static constexpr double kAlike = 0.05;
 

@@ -14,8 +14,8 @@ namespace assay {
 // A change of the output. A cause explains a failure if the output passes after the change that
 // undoes this cause.
 struct OutputChange {
-  std::string says;  // "the transpose of the output"
-  // Returns the bits of the changed output at a position. `format` says what they are bits of.
+  std::string says;  // the changed output in words, such as "the transpose of the output"
+  // Returns the bits of the changed output at a position. They are bits of a value of `format`.
   std::function<std::uint64_t(std::int64_t)> bits;
   const Format* format;
   // Returns the position that an element came from. Empty if the change moves no elements.
@@ -24,12 +24,13 @@ struct OutputChange {
   bool is_factor = false;   // multiplies all elements by one factor
   bool rescales = false;    // multiplies, which rounds each element once more
   bool is_fitted = false;   // the factor is fitted to the mismatches and is not a power of two
-  bool is_reading = false;  // reads the bits as another dtype's
+  bool is_reading = false;  // reads the bits as a value of another dtype
   bool alters_all = true;   // if false, the change is made only at the mismatches
-  std::string adds = {};    // ends the text: ": it is 1 in every element"
+  std::string adds = {};    // ends the text of the finding: ": it is 1 in every element"
 };
 
-// Returns the changes that are worth trying on this failure. They refer to it.
+// Returns the changes that are worth trying on this failure. They refer to `failed`, which must
+// outlive them.
 std::vector<OutputChange> possible_changes(const FailedElements& failed);
 
 }  // namespace assay

@@ -198,7 +198,7 @@ CauseText one_value(const FailedElements& failed) {
     });
     if (!failed.looked().meets_limits(without, failed.verdict().bound)) return {};
   }
-  // The position from which on all elements have this value.
+  // Finds the position from which on all elements have this value.
   const Positions& mismatches = failed.mismatches();
   const std::int64_t size = failed.actual().size();
   std::int64_t begin = size;
@@ -252,9 +252,10 @@ CauseText repeats(const FailedElements& failed) {
   }
   if (best == nullptr || most < FailedElements::kFewest) return {};
   if (!FailedElements::is_most(most, tried.size())) return {};
-  // Count how often right elements equal the same neighbour.
+  // Counts how often right elements equal the same neighbour, which shows how likely chance is.
   const std::size_t alike = repeating(failed.right().positions(), best->rows, best->columns).size();
-  // In an output of few values, mismatches may also equal an unrelated neighbour. Count that, too.
+  // In an output of few different values, mismatches may also equal an unrelated neighbour. Counts
+  // these, too.
   const std::size_t other =
       repeating(tried, best->columns == 0 ? best->rows : 1, best->columns == 0 ? 1 : best->columns)
           .size();
@@ -262,7 +263,8 @@ CauseText repeats(const FailedElements& failed) {
       std::max((static_cast<double>(alike) + 0.5) / static_cast<double>(failed.right().size() + 1),
                (static_cast<double>(other) + 0.5) / static_cast<double>(tried.size() + 1));
   if (!FailedElements::beats_chance(most, chance)) return {};
-  // The expected values must also differ from those of their neighbours.
+  // The expected values must differ from those of their neighbours. Otherwise a right output would
+  // repeat them as well.
   const Tensor alike_expected = failed.tried().output(failed.format(), [&](std::int64_t p) {
     const std::int64_t from = place(p, best->rows, best->columns);
     return failed.expected_at(from < 0 ? p : from);
@@ -283,7 +285,8 @@ CauseText cut_off(const FailedElements& failed) {
   const Format& out = failed.format();
   const Format& golden = *failed.expected().format;
   if (!out.is_float() || !golden.is_float() || golden.precision < out.precision + 4) return {};
-  // Among elements for which the two roundings clearly differ, count those that are cut off.
+  // Counts the elements for which cutting off and rounding clearly differ, and those of them that
+  // are cut off.
   std::size_t cut = 0, differ = 0;
   const auto count = [&](const Positions& positions) {
     for (const std::int64_t p : positions) {
@@ -294,7 +297,8 @@ CauseText cut_off(const FailedElements& failed) {
       const double nearest = failed.rounded(e);
       if (std::abs(nearest) <= std::abs(e)) continue;
       const double lower = next_toward_zero(out, nearest);
-      // Next to a tie, and next to a value of the format, errors before the rounding decide.
+      // Skips results next to a tie or next to a value of the format, because errors before the
+      // rounding decide there.
       const double place = (e - lower) / (nearest - lower);
       if (!(place > 0.6 && place < 0.95)) continue;
       ++differ;
@@ -305,7 +309,7 @@ CauseText cut_off(const FailedElements& failed) {
   count(failed.right().positions());
   constexpr std::size_t kNeeded = 16;
   if (differ < kNeeded || share_of(cut, differ) < 0.9) return {};
-  // Results that are too small by more than one rounding are not cut off.
+  // Results that are too small by more than one rounding have another cause than cutting off.
   std::size_t within = 0;
   for (const std::int64_t p : failed.tried().positions()) {
     const double a = failed.value(p), e = failed.expected().value_at(p);
@@ -331,7 +335,7 @@ CauseText wrong_tail(const FailedElements& failed) {
   for (std::size_t i = mismatches.size(); i-- > 0;) {
     const std::int64_t p = mismatches[i];
     if (columns > 1 && failed.actual().rank() > 1 && p / columns * columns != p) {
-      // Inside a row, only the first mismatch of the row counts.
+      // Inside a row, only the first mismatch of the row may begin the tail.
       const bool is_first_of_row = i == 0 || mismatches[i - 1] / columns != p / columns;
       if (!is_first_of_row) continue;
     }
@@ -344,7 +348,7 @@ CauseText wrong_tail(const FailedElements& failed) {
   if (in_tail < kTailMismatches || !FailedElements::is_most(in_tail, mismatches.size())) return {};
   if (2 * (size - begin) > size) return {};
   const bool by_row = columns > 1 && failed.actual().rank() > 1;
-  // One wrong row at the end is better described as a row.
+  // If the tail is a single row, the location of the mismatches describes it better.
   if (by_row && (size - begin) / columns < 2) return {};
   return {formatted("the tail, from {} on, is wrong ({}): was it ever written, or is it stale?",
                     by_row ? formatted("row {}", grouped(begin / columns))

@@ -64,7 +64,7 @@ std::optional<Rating> rating_of(const FailedElements& failed, const OutputChange
   if (change.is_flip) return rating;
   const std::size_t all = failed.tried().size();
   if (explained < FailedElements::kFewest) return {};
-  // A number that was fitted to a few mismatches must explain all of them.
+  // If there are few mismatches, a number that was fitted to them must explain all of them.
   constexpr std::size_t kMany = 20;
   if (change.is_fitted && explained < all && all < kMany) return {};
   if (!FailedElements::beats_chance(explained, chance_of(failed, change))) return {};

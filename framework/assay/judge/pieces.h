@@ -16,7 +16,7 @@ namespace assay {
 
 class PiecewiseJudge {
  public:
-  // Every piece except the last has a multiple of this many elements.
+  // Every piece except the last has a multiple of kUnit elements.
   static constexpr std::int64_t kUnit = MetricsPass::kPart;
 
   // Calls its argument with every piece of both arrays in order, as views of rank 1. May be called

@@ -37,7 +37,7 @@ struct QuantileErrors {
   // Adds at most simd::kMetricsBlock elements.
   void add(const float* actual, const float* expected, std::size_t n);
   void add(const double* actual, const double* expected, std::size_t n);
-  // Adds the errors of the elements that follow.
+  // Adds the errors that `later` collected from the elements that follow.
   void merge(const QuantileErrors& later);
   // Returns the errors at ranks n and n + 1 of `elements` errors in all. Returns nothing if these
   // two do not lie within the bounds, or if too many errors do.

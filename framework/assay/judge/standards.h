@@ -33,16 +33,17 @@ struct ToleranceRow {
   std::string_view dtype;
   double rtol = 0, atol = 0;
   double floor = 0, small_value = 0, small_atol = 0;
-  bool in_epsilon = false;  // rtol, atol and small_atol are in units of the dtype's spacing at 1
-  double share = 0;         // the share of the elements that may be mismatches
-  std::uint64_t ulps = 0;   // for Rule::kUlps
+  // If true, rtol, atol and small_atol are in units of the dtype's spacing at 1.
+  bool in_epsilon = false;
+  double share = 0;        // the share of the elements that may be mismatches
+  std::uint64_t ulps = 0;  // for Rule::kUlps
   std::uint64_t or_ulps = 0;
   std::optional<Rule> rule = {};
 };
 struct LimitRow {
   std::string_view dtype;  // "*" stands for every float dtype that no row and no limit names
   Limit limit;
-  bool grows = false;  // the limit grows with the number of accumulations, as tolerances do
+  bool grows = false;  // true if the limit grows with the number of accumulations, as tolerances do
 };
 // The growth of tolerances with the number of accumulations.
 enum class Growth : std::uint8_t {
@@ -59,9 +60,9 @@ std::optional<Growth> growth_named(std::string_view word);
 // A named set of bounds by dtype.
 struct Standard {
   std::string_view name;
-  std::string_view source;  // whose standard it is, and the rule in words
+  std::string_view source;  // name of the project whose standard it is, and the rule in words
   Publication publication = {};
-  bool round_expected = false;  // the expected value is first rounded to the output's dtype
+  bool round_expected = false;  // true if the expected value is first rounded to the output's dtype
   bool nan_equal = false;
   // Integers and bool must be equal unless a row names them.
   std::span<const ToleranceRow> rows = {};

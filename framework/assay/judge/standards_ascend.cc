@@ -268,7 +268,7 @@ constexpr Publication kTtkMixed202609Published = {
 constexpr Publication kTtkCrossCheckL0Published =
     ttk("ttk/core_modules/comparison/cross_check.py", "1d360ca62a59");
 
-// A standard that limits only statistics.
+// Returns a standard that limits only statistics.
 constexpr Standard limits_only(std::string_view name, std::string_view source,
                                const Publication& publication, std::span<const LimitRow> limits,
                                bool nan_equal = false) {
@@ -278,7 +278,7 @@ constexpr Standard limits_only(std::string_view name, std::string_view source,
           .nan_equal = nan_equal,
           .limits = limits};
 }
-// A standard that limits elements and statistics, with NaN equal to NaN.
+// Returns a standard that limits elements and statistics. NaN equals NaN in it.
 constexpr Standard mixed_rule(std::string_view name, std::string_view source,
                               const Publication& publication, std::span<const ToleranceRow> rows,
                               std::span<const LimitRow> limits) {

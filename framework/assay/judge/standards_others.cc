@@ -152,7 +152,8 @@ constexpr Publication kTensorrtPublished = {"NVIDIA/TensorRT", "9255eb39e664",
                                             "tools/Polygraphy/polygraphy/comparator/compare.py",
                                             "2025-05-21"};
 
-// A standard that limits only statistics, of errors from the rounded expected values.
+// Returns a standard that limits only statistics. Errors are measured from the rounded expected
+// values.
 constexpr Standard rounded_limits(std::string_view name, std::string_view source,
                                   const Publication& publication,
                                   std::span<const LimitRow> limits) {

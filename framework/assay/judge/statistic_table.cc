@@ -84,7 +84,8 @@ bool is_relative(Statistic statistic) {
   return statistic == Statistic::kMaxRelative || statistic == Statistic::kMeanRelative;
 }
 
-// The statistics of the output, and of the two trivial outputs that every sound check refuses.
+// Computes statistics of the output, and of the two trivial outputs that every sound check refuses:
+// zeros, and the negated expected values.
 class Statistics {
  public:
   // `pass` is the pass that measured the output, or null.

@@ -29,7 +29,7 @@ std::string_view outcome_word(Outcome outcome);
 struct Mismatch {
   std::int64_t linear = 0;  // row-major
   std::vector<std::int64_t> index;
-  std::uint64_t actual_bits = 0, expected_bits = 0;  // in the output's format
+  std::uint64_t actual_bits = 0, expected_bits = 0;  // bits in the output's format
   double actual = 0, expected = 0;                   // as compared
   double error = 0, bound = 0;
   // True if `expected` is an integer that the output's format cannot hold. Then expected_bits are
@@ -51,7 +51,7 @@ struct DrawTest {
   std::string name;
   double statistic = 0;
   double p_value = 1;  // under the law, a statistic this far off has at most this probability
-  double limit = 0;    // below this p-value the test fails
+  double limit = 0;    // the test fails if the p-value is below this
   bool passed = true;
   std::string words = {};
 };
@@ -95,11 +95,11 @@ struct Verdict {
 
 struct JudgeOptions {
   bool metrics = true;
-  std::size_t worst = 5;      // how many of the worst elements are listed
+  std::size_t worst = 5;      // number of the worst elements that are listed
   int threads = 0;            // 0 means default_threads(). The verdict does not depend on it
   bool blindness = true;      // find the blind elements of limits on statistics, by trial
-  bool patterns = true;       // after a failure, look for a change that would make the output pass
-  bool mismatch_map = false;  // count the mismatches in each region
+  bool patterns = true;       // search after a failure for a change that would make the output pass
+  bool mismatch_map = false;  // count the mismatches in each region of the output
   // Tensors that some standards need besides the output and the expected values, each of the
   // output's shape. Dual-benchmark standards need the output of a reference implementation.
   // `accumulation` and `expected_error` need a float64 bound for each element, and `expected_error`

@@ -27,8 +27,9 @@ struct ExplanationLine {
   std::string_view label;
   std::string text;
 };
-std::string why_text(const Verdict& verdict);       // its first line
-std::string worst_heading(const Verdict& verdict);  // "worst 5", or "which are" if all are listed
+std::string why_text(const Verdict& verdict);  // its first line
+// Returns "worst 5", or "which are" if all are listed.
+std::string worst_heading(const Verdict& verdict);
 std::vector<ExplanationLine> lines_of(
     const Verdict& verdict);  // all other lines of the text, except `reproduce`
 // Returns the failure text of a check by checksums: the flagged rows or groups with the difference

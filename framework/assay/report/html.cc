@@ -233,7 +233,7 @@ std::string facts(const GateReport& report) {
   return out + "</dl>\n";
 }
 
-// The number of cases of each operator with each outcome.
+// Returns a table with the number of cases of each operator that have each outcome.
 std::string operators(const GateReport& report) {
   std::map<std::string, std::map<std::string_view, std::int64_t>> counts;
   std::map<std::string_view, std::int64_t> all = outcome_counts(report);

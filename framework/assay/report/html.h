@@ -10,7 +10,7 @@
 
 namespace assay::report {
 
-// One self-contained page, no network (report/page.h).
+// Returns the report as one self-contained page, which needs no network (report/page.h).
 std::string gate_html(const GateReport& report);
 
 }  // namespace assay::report
