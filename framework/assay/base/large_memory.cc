@@ -14,7 +14,7 @@ void prefer_huge_pages(void* memory, std::size_t bytes) {
   const auto begin = (reinterpret_cast<std::uintptr_t>(memory) + kHuge - 1) / kHuge * kHuge;
   const auto end = (reinterpret_cast<std::uintptr_t>(memory) + bytes) / kHuge * kHuge;
   // madvise() only advises. A system that does not follow the advice uses small pages.
-  auto* const first = reinterpret_cast<void*>(begin);
+  auto* const first = reinterpret_cast<void*>(begin);  // NOLINT: whole pages are numbers
   (void)madvise(first, end - begin, MADV_HUGEPAGE);
 }
 

@@ -33,8 +33,7 @@ struct UninitialisedAllocator {
 
   UninitialisedAllocator() = default;
   template <typename U>
-  // NOLINT: implicit, as the conversions of allocators must be.
-  UninitialisedAllocator(const UninitialisedAllocator<U>&) {}
+  UninitialisedAllocator(const UninitialisedAllocator<U>&) {}  // NOLINT: as allocators do
   T* allocate(std::size_t count) {
     T* const memory = std::allocator<T>().allocate(count);
     prefer_huge_pages(memory, count * sizeof(T));

@@ -40,9 +40,8 @@ struct BasicRecorded {
 template <typename Array>
 class BasicGolden {
  public:
-  BasicGolden() = default;  // pending
-  // NOLINT: implicit, so that an array can stand for a golden result.
-  BasicGolden(Array array) : array_(std::move(array)) {}
+  BasicGolden() = default;                                // pending
+  BasicGolden(Array array) : array_(std::move(array)) {}  // NOLINT: an array is a result
   static BasicGolden absent() {
     BasicGolden golden;
     golden.is_absent_ = true;

@@ -89,8 +89,7 @@ class Reference {
   template <typename T>
   requires(!std::same_as<std::remove_cvref_t<T>, Case> &&
            !std::same_as<std::remove_cvref_t<T>, Reference>)
-      // NOLINT: implicit, so that a matcher accepts whatever can be viewed.
-      Reference(T&& reference) {
+      Reference(T&& reference) {  // NOLINT: whatever can be viewed is a reference
     using Type = std::remove_cvref_t<T>;
     require_tensor<Type>();
     if constexpr (!Viewable<Type>) {
