@@ -64,7 +64,8 @@ class ChecksumDetector {
   void census(std::span<const int> bits, bool exact, std::uint16_t* bins) const;
 
   // Checks the result with these changes. For a fault before the cast, `before_cast` holds the
-  // accumulators that it changed. R is then computed from the changed accumulators and elements.
+  // accumulators that the fault changed. The residual R is then computed from the changed
+  // accumulators and elements.
   Detection detect(std::span<const ElementChange> changes,
                    std::span<const AccumulatorChange> before_cast = {}) const;
   // Injects a fault into the checksum vector B e: changes its element k in one group. Checks the

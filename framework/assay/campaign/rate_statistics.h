@@ -10,7 +10,7 @@
 
 namespace assay::campaign {
 
-// `events` of `trials`. All functions below throw Refusal if there are no trials, if
+// A rate: `events` of `trials` trials. All functions below throw Refusal if there are no trials, if
 // 0 <= events <= trials does not hold, or if a confidence is not above 0 and below 1.
 struct Rate {
   std::int64_t events = 0, trials = 0;

@@ -45,8 +45,8 @@ bool has_error(double golden, double most_finite) {
   return std::isfinite(golden) && std::abs(golden) <= most_finite;
 }
 
-// The error that some elements of a line share: its part in each element's squared error, and its
-// part in the error itself.
+// The error that the elements of a line have in common (a line is a set of elements such as a row):
+// its part in each element's squared error, and its part in the error itself.
 struct LineShare {
   std::int32_t line;
   double squares, errors;

@@ -31,8 +31,8 @@ struct ChecksumOptions {
   AbftOptions options;
   std::shared_ptr<const DotModel> model;  // owns the model that options.model may point to
   // The reason why checksums cannot judge the case, or an empty string. Either the machine is
-  // unknown or lacks such a matrix unit. Or nothing names a machine, and known machines sum
-  // products of these operands with fewer bits than float32.
+  // unknown, or it has no matrix unit for these operands. Or nothing names a machine, and known
+  // machines sum products of these operands with fewer bits than float32.
   std::string why_not;
 
   // Returns the checksums' verdict, or not_comparable if there is a `why_not`.

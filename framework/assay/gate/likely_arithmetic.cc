@@ -348,8 +348,9 @@ std::string errors_like(const Subject& s, int threads) {
   double least = 2;
   for (const Prediction& one : all) {
     auto [share, elements] = left_by(s, one.result);
-    // The probability that errors of random direction leave at most this share is that of the angle
-    // between them and the prediction. It counts once for each prediction that was compared.
+    // If the errors had a random direction, they would leave at most this share with the
+    // probability that their angle to the prediction is so small. The probability is multiplied by
+    // the number of predictions that were compared. A share that chance may explain does not count.
     const double tries = static_cast<double>(all.size() + runs);
     const double freedom = std::max(elements - 1, 0.0) / 2;
     if (std::log(tries) + freedom * std::log(std::max(share, 1e-300)) > std::log(kChance)) {
@@ -399,8 +400,8 @@ constexpr WrongSums kWrongSums[] = {
        return has_more;
      }}};
 
-// Returns the expected errors of a machine whose sums are wrong in this way. Returns nothing if its
-// sums already are like this.
+// Returns the expected errors of a machine whose sums are made wrong by `wrong`. Returns nothing if
+// this does not change the machine's sums.
 std::optional<ExpectedErrors> errors_of(const WrongSums& wrong, const Case& c,
                                         const Machine& machine, int threads) {
   Case changed = c;
