@@ -13,7 +13,7 @@ namespace assay_bench {
 
 struct Ratio {
   std::string what;
-  // Names of two benchmarks, and the ratio is the peer's time divided by ours.
+  // Names of two benchmarks. The ratio is the time of `peer` divided by that of `ours`.
   std::string ours, peer;
   double asked = 0;  // the smallest ratio that is required, or 0 if none is
   // A factor of the ratio. It is 1/n if n threads should make the benchmark n times as fast.

@@ -30,7 +30,7 @@ TEST(Abft, SeesOneFlippedBit) {
   EXPECT_THAT(out, AbftClose(c));                           // a dataset case
   EXPECT_THAT(out, AbftClose(c.input("a"), c.input("b")));  // two operands
   EXPECT_THAT(out, AbftClose(c).threshold("v_abft"));       // another theory
-  EXPECT_THAT(out, AbftClose(assay::golden_result(c)));     // a golden result without operands
+  EXPECT_THAT(out, AbftClose(assay::golden_result(c)));     // by a golden result, without operands
 
   out.set_bits(100, out.bits_at(100) ^ 0x4000);  // flips the highest exponent bit of one element
   EXPECT_THAT(out, testing::Not(AbftClose(c)));

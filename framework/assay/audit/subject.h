@@ -12,7 +12,7 @@ namespace assay::audit {
 
 // One right output of a case.
 struct Subject {
-  // Has one output (gate/case_outputs.h) with its golden result.
+  // The case of the output. It has only this output (gate/case_outputs.h), with its golden result.
   Case test_case = {};
   Tensor clean = {};
   // The producer of the right output. Empty if the right output is the rounded golden result.

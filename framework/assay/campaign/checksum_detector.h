@@ -38,7 +38,7 @@ struct Detection {
   bool not_checkable = false;
   // The largest difference / threshold of the checks that cover the changed elements.
   double ratio = 0;
-  double difference = 0, threshold = 0;  // of the check with this ratio
+  double difference = 0, threshold = 0;  // of the check with the largest ratio
 };
 
 class ChecksumDetector {

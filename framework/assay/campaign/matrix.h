@@ -17,7 +17,8 @@ using CaseLoader = std::function<Case(const std::string& file, const std::string
 struct Matrix {
   Case test_case;
   Tensor output;
-  Epilogue epilogue = {};  // empty unless a detector of the cell takes residuals
+  // The accumulator or the residual, or empty if no detector of the cell takes residuals.
+  Epilogue epilogue = {};
 };
 
 // True if a detector of the cell uses residuals, which only the accumulator before the cast gives.

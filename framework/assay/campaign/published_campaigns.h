@@ -27,9 +27,10 @@ struct Comparison {
   const PublishedRate* published = nullptr;
   std::string cell, gate;
   MeasuredRate ours;
-  bool is_void = false;  // our detector raises alarms on at least half of the clean matrices
-  bool rare = false;     // fewer than one element in a thousand can take the flip
-  bool judged = true;    // false if there are too few matrices to know the variation of our rate
+  // True if our detector raises alarms on at least half of the clean matrices.
+  bool is_void = false;
+  bool rare = false;   // true if fewer than one element in a thousand can take the flip
+  bool judged = true;  // false if there are too few matrices to know the variation of our rate
   // True if the rates differ by at most three standard deviations of both samples, plus 0.05
   // percent for the publication's rounding. Our deviation is that between matrices, with the t
   // quantile for their number. Also true if the flip is published as not injectable, and is not

@@ -62,7 +62,7 @@ Mutated zero(const Case& c, const Tensor& output) {
 
 Mutated one_ulp(const Case&, const Tensor& output) {
   const Format& f = output.format();
-  // These have no next larger value.
+  // Bool and complex values have no next larger value.
   if (f.kind == Kind::kBool || f.is_complex()) return std::nullopt;
   return with_elements(output, [&](std::int64_t i) {
     const std::uint64_t bits = output.bits_at(i), up = next_up(f, bits);

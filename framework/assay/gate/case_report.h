@@ -64,7 +64,7 @@ struct CaseReport {
   std::string source_name = {};
   Shape shape;
   std::vector<std::string> tags;
-  std::vector<Verdict> verdicts;                 // one for each standard that judged the output
+  std::vector<Verdict> verdicts;                 // one verdict for each standard
   std::optional<AbftVerdict> abft;               // the verdict of the checksums, if requested
   std::optional<SampledRowsReport> sample = {};  // set if only a sample of rows was judged
   // The gate's outcomes on corrupted copies of the output. Filled only if requested and if the
@@ -76,7 +76,7 @@ struct CaseReport {
   double seconds = 0;
   std::string reproduce;  // a command line that judges this case again
   Remark remark = Remark::kNone;
-  std::string remark_text = {};  // why the case has the remark
+  std::string remark_text = {};  // the reason for the remark
 
   // Returns "case", or "case:output" for a case with several outputs.
   std::string title() const;

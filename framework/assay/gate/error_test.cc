@@ -95,7 +95,7 @@ struct ErrorBlock {
   // The standard deviations of each element's terms: in the sum of squares, and in the mean error.
   Values spread, bias_spread;
   Values square;
-  Values of_mean, of_deviation;  // the arguments with which moments() calls BlockMoments::compute()
+  Values of_mean, of_deviation;  // arguments of BlockMoments::compute(), which moments() fills
   BlockMoments most = BlockMoments(kMost), other = most, least = most, expected = most;
 };
 

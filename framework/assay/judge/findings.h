@@ -33,9 +33,10 @@ struct ElementFindings {
   bool within_one_ulp = true;  // every mismatch is within one ulp of the expected value
   // True if an output of zeros would have a mismatch that no budget forgives.
   bool zeros_would_mismatch = false;
-  // Number of all other mismatches that an output of zeros would have.
+  // Number of mismatches of an output of zeros that a budget may forgive.
   std::int64_t mismatches_of_zeros = 0;
-  // As in Verdict, but without the mismatches that the budget forgives.
+  // Verdict::nonzero and Verdict::blind, before the mismatches that the budget forgives are added
+  // to `blind`.
   std::int64_t nonzero = 0, blind = 0;
   // The elements whose expected value is NaN, and those of them whose output was NaN and accepted.
   std::int64_t expected_nans = 0, equal_nans = 0;
@@ -44,7 +45,8 @@ struct ElementFindings {
   // Positions of the first mismatches, to find the pattern that they form.
   std::vector<std::int64_t> positions;
   std::optional<MetricsPass> metrics;
-  std::optional<MismatchMap> mismatch_map;  // counts over the whole array
+  // Number of mismatches in each region of the whole array.
+  std::optional<MismatchMap> mismatch_map;
 
   // True if an output of zeros would fail, even with the bound's budget.
   bool zeros_mismatch(const Bound& bound, std::int64_t sites) const;

@@ -56,7 +56,8 @@ struct Metrics {
   std::int64_t max_abs_index = -1;
   // max_abs_error in ulps of the expected value at that element. NaN in saved results.
   double max_abs_ulps = std::numeric_limits<double>::quiet_NaN();
-  double median_abs_error = 0, p99_abs_error = 0;  // as exact as the histogram's bins
+  // The median and the 99th percentile of |error|, as exact as the bins of abs_errors.
+  double median_abs_error = 0, p99_abs_error = 0;
   // |error| / |expected|. It is infinite if 0 is expected and the output is not 0. If both are 0,
   // there is no relative error.
   std::int64_t relative = 0;        // elements whose expected value is not 0

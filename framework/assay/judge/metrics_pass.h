@@ -75,7 +75,7 @@ class MetricsPass {
   void finish();
   // Adds the part that follows this one. Both parts must be finished.
   void merge(const MetricsPass& later);
-  Metrics result() const;  // the pass must be finished
+  Metrics result() const;  // returns the metrics of the pass, which must be finished
   // Returns the same metrics, but counts ulps only for elements that are finite on both sides, as
   // standards do. If the output's format makes NaN of such an expected value, the distance is
   // infinite.
@@ -136,7 +136,8 @@ class MetricsPass {
   std::int64_t equal_infinities_ = 0;
   std::vector<std::pair<std::size_t, std::int64_t>> infinite_bins_;
   Quad infinite_ulps_ = 0;
-  // Counted only for finite elements and without tables.
+  // Number of finite elements more than 1 ulp, and more than 32 ulps, apart. Counted only without
+  // tables.
   std::int64_t over_1_ulp_ = 0, over_32_ulps_ = 0;
   // Finite elements whose expected value is NaN in the output's format.
   std::int64_t rounded_to_nan_ = 0;

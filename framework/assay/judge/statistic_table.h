@@ -17,7 +17,7 @@
 namespace assay {
 
 struct StatisticsResult {
-  std::vector<LimitReading> readings;  // one for each limit of the bound
+  std::vector<LimitReading> readings;  // for each limit, the value of its statistic
   bool met = false;                    // every limit holds
   // True if zeros in place of the output, or the negated expected values, meet all limits as well.
   bool trivial_met = false;

@@ -28,10 +28,10 @@ struct ExplanationLine {
   std::string text;
 };
 std::string why_text(const Verdict& verdict);  // its first line
-// Returns "worst 5", or "which are" if all are listed.
+// Returns the heading of the worst elements: "worst 5", or "which are" if all are listed.
 std::string worst_heading(const Verdict& verdict);
 std::vector<ExplanationLine> lines_of(
-    const Verdict& verdict);  // all other lines of the text, except `reproduce`
+    const Verdict& verdict);  // returns all other lines of explain(), except `reproduce`
 // Returns the failure text of a check by checksums: the flagged rows or groups with the difference
 // D, the threshold T, D/T and z, the element at which flagged rows and columns cross, and the
 // single bit flip that explains it.

@@ -10,7 +10,7 @@
 #include "assay/gate/case_report.h"
 
 namespace assay {
-struct SavedResult;  // declared in assay/judge/regate.h
+struct SavedResult;  // declared in assay/judge/regate.h, which this header does not include
 }
 
 namespace assay::wire {

@@ -184,7 +184,7 @@ void read_distribution(campaign::Cell& cell, const Json& json, const std::string
       name = a == b ? a : a + " " + b;
       if (json.contains("bias")) name += " bias " + text("bias");
     } else {
-      if (draw.empty()) draw = "normal";  // the default of `assay generate` as well
+      if (draw.empty()) draw = "normal";  // inputs are normal by default, as in `assay generate`
       name = draw;
       for (const auto& [input, spec] : inputs) name += formatted(" {}={}", input, spec);
     }

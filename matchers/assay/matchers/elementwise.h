@@ -63,7 +63,7 @@ class ElementwiseMatcher : public TensorMatcher<ElementwiseMatcher>,
 
   Reference reference_;
   bool fixed_;
-  GateRequest request_;  // without the values of the setter classes from which the matcher derives
+  GateRequest request_;  // the request, without the values that the inherited setters keep
 };
 
 // Matches if every element is within the tolerance that the standard `default` (or the one that

@@ -18,7 +18,7 @@
 
 namespace assay {
 
-struct CaseReport;  // declared in gate/case_report.h
+struct CaseReport;  // declared in gate/case_report.h, which this header does not include
 
 // Types for which view() exists, because their elements lie in memory.
 template <typename T>
