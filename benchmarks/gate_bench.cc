@@ -21,7 +21,8 @@ namespace fs = std::filesystem;
 
 constexpr int kCases = 20000, kElements = 1000;
 constexpr int kLargeCases = 3;
-constexpr std::int64_t kLargeRows = 16384, kLargeColumns = 4096;  // 256 MiB a side in float32
+// 256 MiB on each of the two sides, in float32.
+constexpr std::int64_t kLargeRows = 16384, kLargeColumns = 4096;
 constexpr std::int64_t kLargeBytes = 2 * kLargeCases * kLargeRows * kLargeColumns * 4;
 
 void write_large(const std::string& path) {

@@ -64,7 +64,7 @@ void sum(int threads) {
   });
 }
 
-// Measures the speed of the cores themselves: arithmetic in registers that takes one core 50 ms, in
+// Measures how the cores themselves scale: arithmetic in registers, which takes one core 50 ms, in
 // 640 parts.
 void registers(int threads) {
   assay::parallel_for(640, threads, [](std::int64_t) {
@@ -76,7 +76,8 @@ void registers(int threads) {
   });
 }
 
-// The folder with a file of small cases, and a plan that runs for some seconds.
+// Returns the folder for the benchmarks. It holds a file of small cases, and a plan that runs for
+// some seconds.
 const fs::path& folder() {
   static const fs::path at = [] {
     fs::path made = fs::temp_directory_path() / "assay_scaling_bench";

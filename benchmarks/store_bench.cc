@@ -62,7 +62,7 @@ void plain_read(benchmark::State& state) {
 
 constexpr int kCases = 5000;
 
-// Each case with two inputs and a golden result of 100 elements.
+// Measures writing of cases. Each case has two inputs and a golden result of 100 elements.
 void write_cases(benchmark::State& state) {
   const assay::Format& format = assay::format_named("float32");
   assay::Case c;
@@ -81,7 +81,7 @@ void write_cases(benchmark::State& state) {
   }
 }
 
-// Writes the same datasets and attributes, but no checksums.
+// Measures h5py when it writes the same datasets and attributes, but no checksums.
 void h5py_write_cases(benchmark::State& state) {
   const std::string script = path() + ".py";
   std::ofstream(script) << R"(import sys, h5py, numpy

@@ -29,7 +29,7 @@ td.bar { min-width:9rem; white-space:nowrap; }
 .facts { margin:.4rem 0; overflow-wrap:anywhere; }
 )";
 
-// Cells of one name, from all results that have one.
+// The cells with the same name, from all results that have such a cell.
 struct Group {
   std::string name;
   std::vector<std::size_t> runs;  // of each cell
@@ -60,7 +60,7 @@ std::vector<Group> groups_of(const std::vector<campaign::SavedCampaign>& results
         }
       }
     }
-    // One gate after the other, over all results.
+    // Adds the lines of one gate from all results, then those of the next gate.
     for (std::size_t color = 0; color < gates.size(); ++color) {
       for (std::size_t i = 0; i < group.cells.size(); ++i) {
         const std::vector<campaign::GateResult>& of = group.cells[i]->result.gates;
@@ -80,7 +80,7 @@ std::vector<Group> groups_of(const std::vector<campaign::SavedCampaign>& results
 std::string cell_html(const std::string& text) {
   return formatted("<td>{}</td>", xml_escaped(text));
 }
-// Allows a line break behind each comma of a name.
+// Inserts a place for a line break behind each comma of a name.
 std::string breakable(const std::string& name) {
   std::string out;
   for (const char c : xml_escaped(name)) {
@@ -204,7 +204,7 @@ std::string line_heads(const std::vector<CampaignLine>& lines) {
   return heads;
 }
 
-// Identifies a series in every result: bit and direction, or the fault, and its class.
+// Identifies a series across results: by its bit and direction, or by its fault and class.
 struct SeriesKey {
   int bit;
   fault::Direction direction;
@@ -222,8 +222,8 @@ const campaign::SeriesResult* series_of(const CampaignLine& line, const SeriesKe
   return nullptr;
 }
 
-// One row for each series of any result: the number of faults of each outcome, and the detections
-// of each gate.
+// Returns a table with one row for each series of any result: the number of faults of each outcome,
+// and the detections of each gate.
 std::string series_table(const Group& group, bool census) {
   std::vector<SeriesKey> keys;
   std::string rows;
@@ -281,7 +281,7 @@ std::string class_table(const Group& group) {
          table("<th>class<th class=num>injected" + line_heads(group.lines), rows);
 }
 
-// -- ROC and D/T
+// -- The ROC curve, and the histograms of D/T (difference over threshold)
 
 const campaign::RocPoint* first_point(const std::vector<campaign::RocPoint>& points,
                                       const auto& holds) {
@@ -289,8 +289,8 @@ const campaign::RocPoint* first_point(const std::vector<campaign::RocPoint>& poi
   return found == points.end() ? nullptr : &*found;
 }
 
-// Table of possible thresholds: the threshold itself, one without an alarm on these rows, and ones
-// with few alarms.
+// Returns the table of possible thresholds for each gate: the threshold itself, one without a false
+// alarm on these rows, and ones with few false alarms.
 std::string operating_points(const std::vector<CampaignLine>& lines) {
   std::string rows;
   for (const CampaignLine& line : lines) {
@@ -424,11 +424,11 @@ std::string published_table(const Group& group) {
 
 struct Pair {
   std::string cell, gate, what;
-  std::size_t run;  // the result that is compared with the first
+  std::size_t run;  // number of the result that is compared with the first one
   campaign::MeasuredRate first, other;
 };
 
-// All rates that the first result and another one both have.
+// Returns all rates that both the first result and another one have.
 std::vector<Pair> pairs_of(const std::vector<Group>& groups) {
   std::vector<Pair> pairs;
   for (const Group& group : groups) {
@@ -565,7 +565,7 @@ std::string source_table(const std::vector<campaign::SavedCampaign>& results) {
                rows);
 }
 
-// Explains the short forms that the page uses.
+// Explains the short forms that occur on the page.
 std::string notes(const std::vector<Group>& groups) {
   ShortForms used;
   bool elementwise = false, let_through = false;
@@ -657,7 +657,8 @@ std::string campaign_html(const std::vector<campaign::SavedCampaign>& results,
   if (results.size() > 1) body += comparison(groups, results);
   body += "<h2>False alarms on clean rows</h2>\n" + alarm_table(groups, results.size());
   body += "<h2>Faults</h2>\n";
-  // A page with many cells opens quickly, because its cells are unfolded one by one.
+  // Up to this number of cells, the page shows all of them unfolded. With more cells it opens
+  // quickly, because the reader unfolds them one by one.
   constexpr std::size_t kOpen = 8;
   if (groups.size() > 1 && groups.size() <= kOpen) {
     body += "<ul>\n";

@@ -86,7 +86,8 @@ std::string script_json(std::string_view json) {
   std::string out;
   out.reserve(json.size() + json.size() / 16);
   for (const char c : json) {
-    // In JSON, these characters occur only in strings, where their escapes have the same meaning.
+    // In JSON, these characters occur only in strings. An escape there means the same, and cannot
+    // end the <script>.
     if (c == '<')
       out += "\\u003c";
     else if (c == '>')
@@ -107,7 +108,7 @@ std::string page_card(std::string_view kind, std::string_view number, std::strin
 }
 
 std::string page_html(const Page& page) {
-  // Only a script with this content runs (Content Security Policy, level 2).
+  // The page's policy (Content Security Policy, level 2) allows only the script with this hash.
   const std::string scripts =
       page.script.empty() ? "'none'" : formatted("'sha256-{}'", base64_of_hex(sha256(page.script)));
   std::string out = "<!doctype html>\n<html lang=en><head><meta charset=utf-8>\n";
