@@ -9,16 +9,19 @@
 namespace assay {
 namespace {
 
-constexpr int kSegments = 4;  // of the terms, with separate sums of remainders
-// Random remainders have segment sums of about 1.6 of their standard deviations. If the largest
-// segment sum exceeds 2.2 standard deviations, the remainders have a common sign.
+// Number of segments of the terms. The remainders of each segment are summed separately.
+constexpr int kSegments = 4;
+// If the remainders of the terms have random signs, the largest sum of a segment's remainders is
+// about 1.6 of its standard deviations. If it exceeds 2.2 of them, the remainders have a common
+// sign.
 constexpr double kByChance = 2.2;
 
 bool is_exact(const AnyOrderUnit& unit, double size, double grid) {
   return size <= std::ldexp(grid, unit.precision) && grid >= unit.least;
 }
 
-// Returns max_L (n / L + L) Q_L of column w.
+// Returns the largest (n / L + L) Q_L of column w over the numbers L of lanes. Q_L is the sum of
+// the squares of the sums of L strided lanes (any_order.h).
 double of_strided(const simd::StridedSums& lanes, std::int64_t n, std::int64_t w) {
   double most = 0;
   for (int i = 0; i < lanes.strides; ++i) {
@@ -28,14 +31,15 @@ double of_strided(const simd::StridedSums& lanes, std::int64_t n, std::int64_t w
   return most;
 }
 
-// The ulp of the largest sum.
+// Returns the ulp of the largest sum.
 double ulp_of(const AnyOrderUnit& unit, double largest) {
   if (!(largest > 0 && std::isfinite(largest))) return unit.least;
   return std::max(std::ldexp(1.0, exponent_of(largest) - (unit.precision - 1)), unit.least);
 }
 
-// Adds the sums of the remainders that the terms leave on the grid of the largest sum. The error of
-// a sum that stays within a binade is exactly this.
+// Adds the sum of the terms' remainders on the grid of the largest sum to the drift of each column,
+// unless chance explains its size. The error of a sum that stays within a binade is exactly this
+// sum of remainders.
 void add_remainders(const simd::ColumnTerms& sums, const double* ulps, double* drift) {
   simd::OfColumns totals[simd::kGrids];
   simd::remainder_sums(sums, kSegments, ulps, totals);
@@ -47,8 +51,8 @@ void add_remainders(const simd::ColumnTerms& sums, const double* ulps, double* d
   }
 }
 
-// Adds the digits that a unit cuts off if it rounds toward zero: half an ulp of each aligned term,
-// by its sign, and of each sum.
+// Adds to the drift the digits that a unit cuts off if it rounds toward zero: half an ulp of each
+// aligned term, with the sign of the term, and half an ulp of each truncated sum.
 void add_truncation(const AnyOrderUnit& unit, const simd::ColumnTerms& sums, const double* ulps,
                     double* drift) {
   simd::OfColumns halves, totals;
@@ -100,7 +104,8 @@ void any_order_errors(const AnyOrderUnit& unit, std::int64_t n, std::int64_t col
       variance[w] = std::numeric_limits<double>::infinity();
       drift[w] = 0;
     } else if (grids[w] < unit.least) {
-      drift[w] += count * unit.least / 2;  // products below the accumulator's range
+      // Products lose their digits below the accumulator's smallest subnormal.
+      drift[w] += count * unit.least / 2;
     }
   }
 }

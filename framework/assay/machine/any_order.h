@@ -14,12 +14,13 @@ namespace assay {
 // The arithmetic of the unit that adds.
 struct AnyOrderUnit {
   int precision = 24;  // bits of the accumulator
-  double least = 0;    // its smallest subnormal
-  double most = 0;     // its largest finite value
-  // Number of sums that are rounded toward zero for each term. 0 if the unit does not truncate.
+  double least = 0;    // smallest subnormal of the accumulator
+  double most = 0;     // largest finite value of the accumulator
+  // Number of sums that the unit rounds toward zero, divided by the number of terms: 1/16 if each
+  // chunk of 16 products gives one such sum. 0 if the unit does not truncate.
   double truncated = 0;
 
-  // Rounds to nearest even.
+  // Describes a unit that rounds to nearest even in this accumulator.
   explicit AnyOrderUnit(const Format& accumulator);
   double unit_roundoff() const;
 };

@@ -24,12 +24,12 @@ bool is_nearest_float32(const DotModel& m) {
          m.rounding.value == Rounding::kNearestEven && !m.flush_sums.value && !m.flush_inputs.value;
 }
 
-// The exact sum of each chunk, rounded once to float32, to nearest even.
+// Kernel for models that round the exact sum of each chunk once to float32, to nearest even.
 struct FusedTiles {
   using Element = double;
   static constexpr bool kExponents = false;
   static constexpr bool kRanges = true;
-  // A short stretch, because float64 then holds more of the sums exactly.
+  // A stretch of k is short, because float64 then holds more of its sums exactly.
   static constexpr std::int64_t kStretch = 64;
 
   explicit FusedTiles(const DotModel& m)
@@ -41,9 +41,9 @@ struct FusedTiles {
     // The lowest bit that a product can have, from the formats' precision.
     const int lowest = t.a_extent.lowest(a_format) + t.b_extent.lowest(b_format);
     const bool all_zero = t.a_extent.largest == 0 || t.b_extent.largest == 0;
-    // No partial sum that starts from a sum of at most `largest` exceeds this. Cauchy-Schwarz holds
-    // for any subset of the terms. Each rounding of the accumulator adds at most 2^-24 of the sum,
-    // or half of 2^-149 below float32's normal range.
+    // Returns a bound of all partial sums that start from a sum of at most `largest`.
+    // Cauchy-Schwarz bounds the sum of any subset of the products. Each rounding of the accumulator
+    // adds at most 2^-24 of the sum, or half of 2^-149 below float32's normal range.
     const auto bound_from = [&](double largest) {
       const auto roundings = static_cast<double>(t.depth / chunk + 1);
       return (1 + roundings * 0x1p-23) * (t.a_extent.norm * t.b_extent.norm + largest) +
@@ -63,7 +63,7 @@ struct FusedTiles {
     const bool is_multiple =
         simd::tile_is_multiple(t.c, t.c_stride, all_zero ? 0 : lowest, largest) || all_zero;
     const double bound = bound_from(largest);
-    if (!(bound < 0x1p127)) return false;  // sums could overflow on the way
+    if (!(bound < 0x1p127)) return false;  // a partial sum could overflow float32
     const int span = bound > 0 && !all_zero ? std::ilogb(bound) + 1 - lowest : 0;
     if (span <= 53 && is_multiple) {
       simd::chunk_tile(chunk, t.depth, t.a, t.b, t.c, t.c_stride);
@@ -82,7 +82,8 @@ struct FusedTiles {
   const Format& b_format;
 };
 
-// Plain float32 arithmetic: each product is rounded once to float32.
+// Kernel for plain float32 arithmetic: it adds one product after the other, as a multiply-add with
+// one rounding if `fused` is true.
 struct ChainTiles {
   using Element = float;
   static constexpr std::int64_t kStretch = 256;
@@ -101,7 +102,7 @@ struct ChainTiles {
   bool fused;
 };
 
-// Aligned and truncated sums.
+// Kernel for models that align the terms of a chunk and truncate their sum.
 struct AlignedTiles {
   using Element = float;
   static constexpr std::int64_t kStretch = 256;
@@ -125,7 +126,8 @@ struct AlignedTiles {
   simd::TileShape shape() const { return simd::aligned_tile_shape(); }
 
   bool run(const Tile<float>& t) const {
-    // Truncation does not increase a magnitude, so this bounds all sums.
+    // Truncation does not increase a magnitude. So the bound of the products and the largest old
+    // sum together bound all sums.
     const double products = t.a_extent.norm * t.b_extent.norm;
     double bound = products + t.known.reach;
     t.known = {};
@@ -158,7 +160,8 @@ struct AlignedTiles {
   const Format& b_format;
 };
 
-// Sums that are aligned and truncated before the accumulator is added to them.
+// True if simd::joined_sums() supports the model. It aligns and truncates the products of a chunk
+// before it adds the accumulator to their sum.
 bool has_joined_sums(const DotModel& m) {
   return m.sum_bits.value > 0 && m.kept_bits.value <= simd::kMostJoinedBits &&
          m.sum_bits.value <= simd::kMostJoinedBits && m.chunk.value <= simd::kMostJoined &&
@@ -202,7 +205,11 @@ void add_joined_sums(const DotModel& model, const Product& p, int threads) {
   });
 }
 
-// Sums of float16, of rounded products, by trees: one element at a time.
+// Computes one element at a time by the scalar oracle. This is for models that no faster path
+// takes, for example models with one of these properties:
+// - The accumulator is float16.
+// - Products are rounded before a chunk of them is summed.
+// - The products of a chunk are added one by one or by a tree.
 void by_oracle(const DotModel& model, const Product& p, int threads) {
   parallel_for(p.m, threads, [&](std::int64_t i) {
     for (std::int64_t j = 0; j < p.n; ++j) {
@@ -214,7 +221,7 @@ void by_oracle(const DotModel& model, const Product& p, int threads) {
   });
 }
 
-// Partial sums of a range of k, not promoted.
+// Adds the products of a range of k to C, without promotion of partial sums.
 void add_part(const DotModel& model, const Product& p, int threads) {
   const bool chain = is_nearest_float32(model) && model.chunk.value == 1;
   if (chain && (model.rounds_products() || simd::has_fused_chain())) {
@@ -224,7 +231,8 @@ void add_part(const DotModel& model, const Product& p, int threads) {
   } else if (AlignedTiles::fits(model)) {
     tiled_product(model, AlignedTiles(model), p, threads);
   } else if (has_joined_sums(model)) {
-    // Panels of the factors of this number of products fit into the cache.
+    // K is cut into stretches of about this number of products, because panels with the factors of
+    // so many products fit into the cache.
     constexpr std::int64_t kStretch = 4096;
     const std::int64_t chunk = model.chunk.value, stretch = chunk * (kStretch / chunk);
     for (std::int64_t k = 0; k < p.k; k += stretch) {
@@ -237,7 +245,8 @@ void add_part(const DotModel& model, const Product& p, int threads) {
   }
 }
 
-// Parts of `depth` terms, each summed from 0 by `sum`, added to C in ascending order in float32.
+// Cuts K into parts of `depth` terms. `sum` computes each part from 0, and the parts are added to C
+// in ascending order in float32.
 template <typename Sum>
 void add_in_parts(std::int64_t depth, const Product& p, const Sum& sum) {
   std::vector<float> part(at(p.m * p.n));
@@ -254,9 +263,9 @@ Extent extent_of(std::int64_t n, const double* row) {
   return {std::sqrt(range.square) * (1 + 0x1p-20), range.smallest, range.largest};
 }
 
-// One sum, computed as FusedTiles does. If float64 holds every partial sum of a stretch, its
-// products may be added in any order, and each chunk is rounded once. The oracle computes the other
-// stretches.
+// Returns one sum, computed as FusedTiles does. If float64 holds every partial sum of a stretch,
+// the products of the stretch may be added in any order, and each chunk is rounded once. The oracle
+// computes the other stretches.
 double fused_row(const DotModel& model, std::int64_t k, const double* a, const double* b,
                  double start) {
   const Format &a_format = format_named(model.input), &b_format = format_named(model.b_input());
@@ -275,7 +284,8 @@ double fused_row(const DotModel& model, std::int64_t k, const double* a, const d
     int lowest = of_a.lowest(a_format) + of_b.lowest(b_format);
     if (sum != 0 && std::isfinite(sum)) lowest = std::min(lowest, std::ilogb(sum) - 23);
     const double bound = 1.001 * (of_a.norm * of_b.norm + std::abs(static_cast<double>(sum)));
-    // Written so that NaN and infinity are not exact.
+    // These comparisons are false if a value is NaN or infinite. The oracle then computes the
+    // stretch.
     const bool exact = bound > 0 && bound < 0x1p127 && of_a.largest > 0 && of_b.largest > 0 &&
                        std::ilogb(bound) + 1 - lowest <= 53;
     for (std::int64_t done = 0; done < depth;) {
@@ -292,7 +302,8 @@ double fused_row(const DotModel& model, std::int64_t k, const double* a, const d
   return static_cast<double>(sum);
 }
 
-// Several sums as the diagonal of a small square product: the engine's registers hold that many.
+// Computes n sums, each group of 8 as the diagonal of an 8 x 8 product, because the engine's
+// registers hold that many sums.
 void diagonal(const DotModel& model, std::int64_t n, std::int64_t k, const double* a,
               const double* b, double* sums) {
   constexpr std::int64_t kSide = 8;
@@ -318,7 +329,8 @@ void dot_rows(const DotModel& model, std::int64_t n, std::int64_t k, const doubl
   const FloatEnvironment environment;
   const std::int64_t interval = model.promotion_interval.value;
   const bool fused = is_nearest_float32(model) && !model.rounds_products();
-  // Sums of wide products are seldom exact in float64. The engine settles the others.
+  // Sums of wide products are seldom exact in float64. diagonal() computes them by the matrix
+  // engine, which settles single chunks and not whole stretches in the slow way.
   const bool wide = format_named(model.input).precision > 16 && model.chunk.value > 1;
   if (k >= 64 && (fused ? wide : AlignedTiles::fits(model))) return diagonal(model, n, k, a, b, c);
   for (std::int64_t i = 0; i < n; ++i) {

@@ -1,4 +1,4 @@
-// The dot engine: matrix products as a machine's matrix unit computes them.
+// The dot engine: it computes matrix products as a machine's matrix unit does, with the same bits.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-// The values that a chunk adds up.
+// The factors of the products that a chunk adds up.
 struct Terms {
   std::vector<double> a, b;  // factors
 };
@@ -40,7 +40,7 @@ struct Unit {
   Format accumulator;
 };
 
-// a b + c, rounded once.
+// Returns a b + c, rounded once to the accumulator's format.
 double fused_add(const Unit& unit, double a, double b, double c) {
   const double product = a * b;
   if (!std::isfinite(product) || !std::isfinite(c)) return product + c;
@@ -69,7 +69,7 @@ __int128 floored(__int128 value, int right) {
 
 // Returns sum 2^unit, rounded to odd.
 double odd_of(__int128 sum, int unit) {
-  // Two halves of float64 hold the sum.
+  // The sum is cut into two parts, because one float64 cannot hold its 128 bits.
   ExactSum exact;
   const auto high = static_cast<double>(static_cast<std::int64_t>(sum >> 32));
   exact.add_product(std::ldexp(high, 32), std::ldexp(1.0, unit));
@@ -82,7 +82,7 @@ int exponent_in(double value, const Format& format) {
   return std::max(std::ilogb(value), format.min_exponent());
 }
 
-// Returns the exponent of a product that is not 0, without normalising it.
+// Returns the exponent of a product as the sum of the exponents of its factors, which are not 0.
 int exponent_of_product(const Unit& unit, double a, double b) {
   return exponent_in(a, unit.a_input) + exponent_in(b, unit.b_input);
 }
@@ -100,10 +100,13 @@ double aligned_sum(const Unit& unit, const Terms& terms, double c) {
   for (std::size_t k = 0; k < terms.a.size(); ++k) {
     sum += static_cast<__int128>(aligned(model, terms.a[k] * terms.b[k], emax));
   }
-  return odd_of(sum, emax - model.kept_bits.value);  // at most about 40 kept bits, few terms
+  // odd_of() holds this sum exactly, because a unit keeps at most about 40 bits of a term and adds
+  // few terms.
+  return odd_of(sum, emax - model.kept_bits.value);
 }
 
-// The accumulator is added to the finished sum of the products (DotModel::sum_bits).
+// Returns c with a chunk of products added to it, if the accumulator c is only added to the
+// finished sum of the products (DotModel::sum_bits).
 double joined_sum(const Unit& unit, const Terms& terms, double c) {
   const DotModel& model = unit.model;
   const int kept = model.kept_bits.value, lanes = model.interleave.value;
@@ -117,7 +120,8 @@ double joined_sum(const Unit& unit, const Terms& terms, double c) {
   const int largest = *std::max_element(emax.begin(), emax.end());
   const int joined = c == 0 ? largest : std::max(largest, exponent_in(c, unit.accumulator));
   if (joined == DotModel::kNoFloor) return 0.0;  // every term is zero
-  __int128 products = 0;                         // in units of 2^(largest - kept)
+  // The sum of the products, in units of 2^(largest - kept).
+  __int128 products = 0;
   for (std::size_t lane = 0; lane < emax.size(); ++lane) {
     if (emax[lane] == DotModel::kNoFloor) continue;
     __int128 sum = 0;
@@ -126,7 +130,8 @@ double joined_sum(const Unit& unit, const Terms& terms, double c) {
     }
     products += floored(sum, largest - emax[lane]);
   }
-  // Both in units of 2^(joined - deeper).
+  // Adds two integers in units of 2^(joined - deeper): the sum of the products, and the accumulator
+  // if it is within reach. `joined` is the larger of their exponents.
   const int bits = model.sum_bits.value, deeper = std::max(bits, kept);
   __int128 sum = 0;
   if (largest != DotModel::kNoFloor) {
@@ -144,8 +149,8 @@ double joined_sum(const Unit& unit, const Terms& terms, double c) {
 // Returns c with one chunk added to it.
 double add_chunk(const Unit& unit, const Terms& terms, double c) {
   const DotModel& model = unit.model;
-  // NaN and infinity come first. Float64 arithmetic gives the right result for them, because no
-  // product of finite values overflows in float64.
+  // NaN and infinity are handled first. Float64 arithmetic gives the right result for them, because
+  // no product of finite values overflows in float64.
   double specials = c;
   bool all_negative_zero = c == 0 && std::signbit(c);
   std::vector<double> products;
@@ -154,8 +159,8 @@ double add_chunk(const Unit& unit, const Terms& terms, double c) {
     if (model.rounds_products() && std::isfinite(product)) {
       product = fused_add(unit, terms.a[k], terms.b[k], -0.0);
     }
-    // As published: a sum of products beyond float32's range, before the accumulator is added, is
-    // infinite.
+    // As published, a unit with sum_bits makes a product infinite if it is 2^128 or larger, which
+    // is beyond float32's range.
     if (model.sum_bits.value > 0 && std::abs(product) >= 0x1p128) {
       product = std::copysign(std::numeric_limits<double>::infinity(), product);
     }
@@ -165,8 +170,8 @@ double add_chunk(const Unit& unit, const Terms& terms, double c) {
   }
   if (!std::isfinite(specials)) return specials;
   if (model.kept_bits.value > 0) {
-    // As measured: a truncated sum beyond the format's range is infinite too, and a sum that is
-    // truncated to zero loses its sign.
+    // As measured, a truncated sum beyond the accumulator's range is infinite too, and a sum that
+    // is truncated to zero loses its sign.
     const double sum =
         model.sum_bits.value > 0 ? joined_sum(unit, terms, c) : aligned_sum(unit, terms, c);
     if (std::abs(sum) >= 2 * std::ldexp(1.0, std::ilogb(max_finite(unit.accumulator)))) {
@@ -197,7 +202,8 @@ double add_chunk(const Unit& unit, const Terms& terms, double c) {
     return unit.rounded(sum.to_odd());
   };
   if (model.order.value == ChunkOrder::kSequential) {
-    // A product that has no rounding of its own is rounded with the sum that it joins.
+    // A product that has no rounding of its own is rounded together with the sum to which it is
+    // added.
     double sum = 0;
     for (std::size_t k = 0; k < products.size(); ++k) {
       sum = rounded_products ? (k == 0 ? products[k] : add(sum, products[k]))

@@ -16,7 +16,7 @@ namespace assay {
 double dot_oracle(const DotModel& model, std::int64_t n, const double* a, std::int64_t a_stride,
                   const double* b, std::int64_t b_stride, double c);
 
-// The same without promotion of partial sums.
+// Returns the same sum as dot_oracle(), but never promotes partial sums.
 double dot_part_oracle(const DotModel& model, std::int64_t n, const double* a,
                        std::int64_t a_stride, const double* b, std::int64_t b_stride, double c);
 

@@ -21,8 +21,8 @@ namespace {
 
 using simd::Digits;
 
-// Length of a stretch of k. In a shorter stretch, float64 holds every sum of a tile's products more
-// often.
+// Number of products in a stretch of k. The shorter a stretch is, the more often float64 holds
+// every sum of a tile's products exactly.
 constexpr std::int64_t kStretch = 128;
 
 // Packs `count` lanes (rows of A or columns of B) of `depth` elements each: to[k][lanes]. Lanes
@@ -38,7 +38,7 @@ Digits pack(const double* from, std::int64_t lane_stride, std::int64_t k_stride,
   return simd::take_digits(to, depth, lanes, bad);
 }
 
-// Rows [first, first + rows) and columns [column, column + columns) of the product.
+// A part of the product: the rows [first, first + rows) and the columns [column, column + columns).
 struct Part {
   std::int64_t first, rows, column, columns;
 };
@@ -65,29 +65,31 @@ double exact_element(const Factors& p, std::int64_t i, std::int64_t j, double st
   return nearest == 0 && all_negative ? -0.0 : nearest;
 }
 
-// Known properties of some sums. All their terms are multiples of 2^lowest. `in_range` is true if
-// no error of a product can be below float64's range. No partial sum exceeds `reach`, which is
-// infinity if a partial sum may have been rounded or the sums did not start at 0.
+// Known properties of the sums of a tile. All their terms are multiples of 2^lowest. `in_range` is
+// true if the rounding error of each product is a float64 without loss. No partial sum exceeds
+// `reach`, which is infinity if a partial sum may have been rounded or the sums did not start at 0.
 struct Grid {
   int lowest = Digits::kNone;
   bool in_range = true;
   double reach = 0;
 };
 
-// True if nothing was lost on the way to the sum, as in most cases: rounded_once() then returns it.
+// True if no rounding changed the sum, which is the usual case. rounded_once() then returns the sum
+// as it is.
 bool is_exact(double sum, double error, double spread, const Grid& grid) {
   return error == 0 && spread == 0 && grid.in_range && std::isfinite(sum);
 }
 
-// Returns the exact sum rounded once, or NaN if the bounds do not decide the rounding. An error of
-// a product that is below float64's range is off by less than 2^-1074, and 2^44 of them together by
-// less than `kBelow`.
+// Returns the exact sum rounded once, or NaN if the bounds do not decide the rounding. A product's
+// rounding error that is too small for float64 is off by less than 2^-1074. 2^44 such errors
+// together are off by less than `kBelow`.
 double rounded_once(double sum, double error, double spread, const Grid& grid) {
   constexpr double kBelow = 0x1p-1030;
   if (!std::isfinite(sum)) return kNan;
-  // Each addition to `error` has two roundings, which lose at most 2^-53 of its sizes before and
-  // after: 3 * 2^-53 spread in total. A fourth 2^-53 covers the roundings of `spread` and of the
-  // operations below. Nothing is lost while `error` has fewer than 53 bits.
+  // Each addition to `error` has two roundings. Each of them loses at most 2^-53 of the size of
+  // `error` before or after the addition, together 3 * 2^-53 `spread`. A fourth 2^-53 covers the
+  // roundings of `spread` and of the operations below. Nothing is lost while `error` has fewer than
+  // 53 bits.
   const bool exact = grid.in_range && spread <= std::ldexp(1.0, grid.lowest + 51);
   if (exact && error == 0) return sum;  // which may be -0
   const double off = exact ? 0 : 0x1p-51 * spread + (grid.in_range ? 0 : kBelow);
@@ -95,8 +97,8 @@ double rounded_once(double sum, double error, double spread, const Grid& grid) {
   return low == high ? low : kNan;
 }
 
-// Adds the products of k in [begin, end) to sums whose rows are `stride` apart, with the error of
-// each.
+// Adds the products of k in [begin, end) to the sums of a part, and the rounding errors of these
+// additions to the sums' errors. Rows of sums are `stride` apart.
 void add_compensated(const Factors& p, const Part& part, std::int64_t begin, std::int64_t end,
                      const simd::CompensatedSums& to, std::int64_t stride) {
   for (std::int64_t i = 0; i < part.rows; ++i) {
@@ -112,8 +114,8 @@ void add_compensated(const Factors& p, const Part& part, std::int64_t begin, std
   }
 }
 
-// Computes a whole part from the old elements of C, in pieces whose sums and errors stay in the
-// first-level cache.
+// Computes a part of C by compensated sums, which start from the old elements of C. It takes 512
+// columns at a time, so that their sums and errors stay in the first-level cache.
 void compensated(const Factors& p, const Part& part, double* c) {
   constexpr std::int64_t kColumns = 512;
   for (std::int64_t i = part.first; i < part.first + part.rows; ++i) {
@@ -124,8 +126,7 @@ void compensated(const Factors& p, const Part& part, double* c) {
       std::copy_n(out, count, sums);
       std::fill_n(error, count, 0.0);
       std::fill_n(spread, count, 0.0);
-      // Long columns are read one stretch at a time, because each of their rows may be on another
-      // page.
+      // B is read one stretch of k at a time, because each row of a wide B may be on another page.
       const std::int64_t step = p.n == 1 ? p.k : kStretch;
       for (std::int64_t k = 0; k < p.k; k += step) {
         add_compensated(p, {i, 1, j, count}, k, std::min(k + step, p.k), {sums, error, spread}, 0);
@@ -138,23 +139,25 @@ void compensated(const Factors& p, const Part& part, double* c) {
   }
 }
 
-// The sums of a tile: `count` of them, rows `stride` apart.
+// The compensated sums of a tile: `count` sums, in rows that are `stride` apart.
 struct TileSums {
   simd::CompensatedSums to;
   std::int64_t count, stride;
 };
 
-// Adds the products of one tile and one stretch. If float64 holds every sum, it adds them directly,
-// otherwise in two parts. Returns false, without changing the sums, if neither is safe. Updates
-// `grid` for these products.
+// Adds the products of one tile and one stretch to the tile's sums. If float64 holds every sum, it
+// adds them directly, otherwise in two parts. Returns false, without changing the sums, if neither
+// way is safe. Updates `grid` for these products.
 bool add_tile(std::int64_t depth, const double* a, const Digits& of_a, const double* b,
               const Digits& of_b, const TileSums& sums, Grid& grid) {
   const bool zeros = of_a.lowest == Digits::kNone || of_b.lowest == Digits::kNone;
   const int lowest = of_a.lowest + of_b.lowest;  // 2^lowest divides every product
-  const double bound = of_a.norm * of_b.norm;    // of the sum of any of them (Cauchy-Schwarz)
+  // No sum of some of these products exceeds `bound` (Cauchy-Schwarz).
+  const double bound = of_a.norm * of_b.norm;
   const double reach = std::exchange(grid.reach, kInfinity) + bound;
   if (!zeros) grid.lowest = std::min(grid.lowest, lowest);
-  // Squares of multiples of 2^-450 do not underflow, nor do errors of products of two.
+  // If two factors are multiples of 2^-450, neither their squares nor the rounding error of their
+  // product underflow.
   if (!zeros && (of_a.lowest < -450 || of_b.lowest < -450)) {
     grid.in_range = false;
     return false;
@@ -170,7 +173,8 @@ bool add_tile(std::int64_t depth, const double* a, const Digits& of_a, const dou
     }
     return true;
   }
-  // This path loses the sign of a sum that is 0. The sign matters only if the sum starts at -0.
+  // Adding in two parts loses the sign of a sum that is 0. The sign matters only if the sum starts
+  // at -0.
   for (std::int64_t i = 0; i < sums.count; ++i) {
     if (sums.to.sum[i] == 0 && std::signbit(sums.to.sum[i])) return false;
   }
@@ -193,7 +197,8 @@ void exact_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const double* 
   const Factors p{n, k, a, b};
   const simd::TileShape shape = simd::chunk_tile_shape();
   const std::int64_t rows = shape.rows, columns = shape.columns;
-  if (m < rows || n < columns / 2 || k < 4) {  // packing would cost more than it brings
+  // For a small product, packing the operands would take longer than it saves.
+  if (m < rows || n < columns / 2 || k < 4) {
     constexpr std::int64_t kColumns = 512;
     const std::int64_t parts = (n + kColumns - 1) / kColumns;
     parallel_for(m * parts, threads, [&](std::int64_t part) {
@@ -208,7 +213,8 @@ void exact_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const double* 
   LargeArray<double> packed_b(at(width * k));  // [panel][k][column]
   std::vector<Digits> of_b(at(panels * stretches));
   std::vector<std::uint8_t> bad_in_stretch(at(stretches * width));
-  constexpr std::int64_t kTogether = 8;  // panels, whose parts of a row of B are neighbours
+  // Number of panels that one task packs. Their parts of a row of B lie next to each other.
+  constexpr std::int64_t kTogether = 8;
   parallel_for((panels + kTogether - 1) / kTogether * stretches, threads, [&](std::int64_t part) {
     const std::int64_t s = part % stretches, begin = s * kStretch;
     const std::int64_t first = part / stretches * kTogether;
@@ -233,7 +239,7 @@ void exact_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const double* 
   parallel_for((m + block - 1) / block, threads, [&](std::int64_t number) {
     const std::int64_t top = number * block, count = std::min(block, m - top);
     const std::int64_t strips = (count + rows - 1) / rows, padded = strips * rows;
-    std::vector<double> packed_a(at(padded * k));  // [stretch][strip][k][row]
+    std::vector<double> packed_a(at(padded * k));  // layout: [stretch][strip][k][row]
     std::vector<Digits> of_a(at(strips * stretches));
     std::vector<std::uint8_t> bad_rows(at(padded));
     for (std::int64_t s = 0; s < stretches; ++s) {

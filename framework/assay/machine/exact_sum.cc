@@ -23,14 +23,16 @@ Parts parts_of(double value) {
   return {fraction | 0x10000000000000, exponent - 1075};
 }
 
-// The leading bits of a register's magnitude. The last bit is set if any bit below it is set.
+// The leading bits of a register's magnitude. The last of these bits is set if any bit below it is
+// set.
 struct Head {
   bool is_negative = false;
   std::uint64_t bits = 0;
-  int exponent = 0;  // of the last bit
+  int exponent = 0;  // exponent of the last bit of `bits`
 };
 
-// Extra limbs below the sum's own. With them a quotient has more than 64 bits.
+// Number of limbs that are added below those of the sum. With them a quotient has more than 64
+// bits.
 constexpr int kLimbsBelow = 4;
 
 // Divides a number of 32-bit digits, lowest digit first. Returns true if there is a remainder.
@@ -44,8 +46,8 @@ bool divide(std::span<std::uint32_t> digits, std::uint64_t divisor) {
   return rest != 0;
 }
 
-// Returns at most `count` leading bits of the sum over `divisor`, with no bit below 2^least. Bit 0
-// of the limbs has the weight 2^lowest.
+// Returns at most `count` leading bits of the sum divided by `divisor`, without bits below 2^least.
+// Bit 0 of the limbs has the weight 2^lowest.
 Head head_of(std::span<const std::int64_t> limbs, int lowest, int count, int least,
              std::uint64_t divisor) {
   // Carries are propagated, so that every digit is in [0, 2^32) and the sign is in the last carry.
@@ -61,7 +63,8 @@ Head head_of(std::span<const std::int64_t> limbs, int lowest, int count, int lea
   }
   Head head;
   head.is_negative = carry < 0;
-  if (head.is_negative) {  // two's complement of the whole register
+  // A negative register is replaced by its magnitude, its two's complement.
+  if (head.is_negative) {
     std::uint64_t up = 1;
     for (auto& digit : digits) {
       const std::uint64_t flipped = static_cast<std::uint64_t>(~digit) + up;
@@ -78,7 +81,7 @@ Head head_of(std::span<const std::int64_t> limbs, int lowest, int count, int lea
   for (int i = top; i > top - 3; --i) leading = (leading << 32) | (i >= 0 ? digits[at(i)] : 0u);
   for (int i = top - 3; i >= 0; --i) sticky |= digits[at(i)] != 0;
   const int width = 64 + static_cast<int>(std::bit_width(digits[at(top)]));
-  const int weight = lowest + 32 * (top - 2);  // of the last of the 96
+  const int weight = lowest + 32 * (top - 2);  // exponent of the last of the 96 bits
   const int drop = std::min(std::max(width - count, least - weight), 96);
   head.bits = static_cast<std::uint64_t>(leading >> drop);
   sticky |= (leading & ((static_cast<unsigned __int128>(1) << drop) - 1)) != 0;
@@ -98,7 +101,7 @@ void ExactSum::add_product(double a, double b) {
   const int shift = position % 32;
   auto limb = at(position / 32);
   first_ = std::min(first_, limb);
-  // Shifted by less than 32, the product spans five limbs.
+  // The product has 106 bits and is shifted by less than 32, so it spans at most five limbs.
   std::uint64_t carry = 0;
   for (; size != 0 || carry != 0; ++limb) {
     const std::uint64_t part = (static_cast<std::uint64_t>(size & 0xffffffffu) << shift) + carry;
@@ -127,7 +130,8 @@ double ExactSum::odd_quotient(std::uint64_t divisor) const {
 }
 
 double ExactSum::nearest_quotient(std::uint64_t divisor) const {
-  // Two bits more than float64 has, or than it has of a subnormal number.
+  // Takes two bits more than a float64 result keeps, also if the result is subnormal. They decide
+  // the rounding.
   const Head head = head_of(used(), kLowest + 32 * static_cast<int>(first_), 55, -1076, divisor);
   const std::uint64_t rest = head.bits & 3, whole = head.bits >> 2;
   const std::uint64_t rounded = whole + (rest > 2 || (rest == 2 && whole % 2 != 0) ? 1 : 0);

@@ -12,9 +12,10 @@ namespace assay {
 
 class ExactSum {
  public:
-  static constexpr int kLimbs = 136;  // of 32 bits, carries saved in the upper half
+  // Number of limbs. Each limb holds 32 bits, and its upper half saves carries.
+  static constexpr int kLimbs = 136;
 
-  // Adds a * b, both finite. At most 2^31 additions.
+  // Adds a * b, for finite a and b. A sum has at most 2^31 additions.
   void add_product(double a, double b);
   void add(double value) { add_product(value, 1.0); }
 
@@ -27,20 +28,22 @@ class ExactSum {
   // range.
   double nearest() const;
 
-  // The sum divided by `divisor`, which is 1 to 2^62, rounded once. nearest_quotient() rounds to
+  // Return the sum divided by `divisor` (1 to 2^62), rounded once. nearest_quotient() rounds to
   // nearest even and returns infinity beyond float64's range. odd_quotient() rounds to odd, as
   // to_odd() does.
   double nearest_quotient(std::uint64_t divisor) const;
   double odd_quotient(std::uint64_t divisor) const;
 
  private:
-  static constexpr int kLowest = -2176;  // weight of bit 0, which is below 2^-2148
+  // Exponent of the weight of bit 0. Every bit of a product weighs at least 2^-2148.
+  static constexpr int kLowest = -2176;
 
-  // The limbs that products were added to, and two more for carries.
+  // Returns the limbs that products were added to, and two more for carries.
   std::span<const std::int64_t> used() const;
 
   std::array<std::int64_t, kLimbs> limbs_{};
-  std::size_t first_ = kLimbs, end_ = 0;  // the limbs that products were added to
+  // The range of the limbs that products were added to.
+  std::size_t first_ = kLimbs, end_ = 0;
 };
 
 }  // namespace assay

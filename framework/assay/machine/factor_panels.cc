@@ -10,19 +10,21 @@
 namespace assay {
 namespace {
 
-// Values with the powers of two that the kernels need.
+// Values of a panel, each with the powers of two of its lowest and its leading bit, which the
+// kernels of simd/factors.h need.
 class PanelFactors {
  public:
   PanelFactors(const Format& format, bool flush)
       : least_exponent_(format.is_float() ? std::ldexp(1.0, format.min_exponent()) : 0),
         flush_below_(flush && format.is_float() ? min_normal(format) : 0) {}
 
-  // Reads `rows` rows of `count` values, `stride` apart. Fills rows of fewer than `width` values up
-  // with their last value. Returns true if a value was flushed.
+  // Reads `rows` rows of `count` values. The rows are `stride` apart. Rows of fewer than `width`
+  // values are filled up with their last value. Returns true if a value was flushed.
   bool read(const double* from, std::int64_t rows, std::int64_t count, std::int64_t stride,
             std::int64_t width) {
     const auto size = static_cast<std::size_t>(rows * width);
-    // One memory block that is not cleared, because the panels of long sums have many pages.
+    // Allocates one memory block and does not clear it, because clearing the many pages of long
+    // sums would take time.
     if (3 * size > capacity_) {
       capacity_ = 3 * size;
       memory_ = std::make_unique_for_overwrite<double[]>(capacity_);
@@ -52,7 +54,8 @@ class PanelFactors {
 
 bool for_factor_panels(const DotModel& model, const FactorMatrices& of, int threads,
                        const std::function<void(const FactorPanel&)>& body) {
-  // The factors of the sums of a block fit into the cache.
+  // The sizes of blocks of rows and of stripes of panels. The factors of a block's sums fit into
+  // the cache.
   constexpr std::int64_t kRows = FactorPanel::kMostRows, kWidth = simd::kFactorColumns,
                          kPanels = 64;
   const std::int64_t blocks = (of.m + kRows - 1) / kRows, panels = (of.n + kWidth - 1) / kWidth,

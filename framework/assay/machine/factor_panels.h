@@ -1,4 +1,5 @@
-// A product of matrices in blocks, whose factors the vector kernels of simd/factors.h take.
+// Cuts a product of matrices into blocks, and prepares the factors of each block for the vector
+// kernels of simd/factors.h.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,8 @@
 
 namespace assay {
 
-// A row-major m x k matrix, with rows `a_stride` apart, times a row-major k x n matrix.
+// A product of matrices: a row-major m x k matrix, with rows `a_stride` apart, times a row-major k
+// x n matrix.
 struct FactorMatrices {
   std::int64_t m, n, k;
   const double* a;
@@ -17,7 +19,8 @@ struct FactorMatrices {
   const double* b;
 };
 
-// Some rows of the product, and at most simd::kFactorColumns of its columns.
+// A block of the product: at most kMostRows of its rows, and at most simd::kFactorColumns of its
+// columns.
 struct FactorPanel {
   static constexpr std::int64_t kMostRows = 32;
   std::int64_t row, rows, column, columns;

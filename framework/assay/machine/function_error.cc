@@ -119,7 +119,8 @@ FunctionError::Range FunctionError::range(double x, double exact) const {
   if (f.is_float64() && steps > 0) ++steps;
   const double most = max_finite(f), ulp = ulp_of(f, round_to(f, exact));
   double nearest = round_to(f, exact);
-  // Just beyond the range, the next number of the format's spacing replaces infinity.
+  // If the exact result is just beyond the format's range, the next number of the format's spacing
+  // takes the place of infinity. The bounds below can then be computed from it.
   if (std::isinf(nearest) && std::abs(exact) <= most + (steps + 1) * ulp) {
     nearest = std::copysign(most + ulp, exact);
   }
@@ -188,7 +189,8 @@ std::string function_libraries_text() {
 
 double relative_error(const FunctionError& row, const Format& unit, double x) {
   if (row.relative > 0) return row.relative;
-  // n ulps of the correctly rounded result are 2 n u of it, and its own rounding is one u more.
+  // n ulps of the correctly rounded result are at most 2 n u of it. The correct rounding itself
+  // errs by one u more.
   const double u = unit_roundoff(unit);
   const double off = (2 * row.ulps_at(x) + 1) * u * (1 + u);
   if (!unit.is_float64()) return off + 0x1p-50;

@@ -34,7 +34,8 @@ struct FunctionError {
     double low, high;
   };
   Range range(double x, double exact) const;
-  // "2 ulps", "2 + floor(1.173 |x|) ulps", "absolute 2^-21.41 in [0.5, 2], else 3 ulps"
+  // Returns the error in words, such as "2 ulps", "2 + floor(1.173 |x|) ulps" or "absolute 2^-21.41
+  // in [0.5, 2], else 3 ulps".
   std::string text() const;
 };
 
@@ -50,11 +51,13 @@ struct FunctionLibrary {
 };
 
 std::span<const FunctionLibrary> function_libraries();
-// Throws Refusal that names the word and the nearest known one.
+// Returns the library of this name. Throws Refusal, which names the unknown word and the nearest
+// known one.
 const FunctionLibrary& function_library(std::string_view name);
 // The errors of all libraries.
 std::span<const FunctionError> function_errors();
-// Returns the library of a library's fast functions, or nullptr if it has none.
+// Returns the library with the fast versions of the functions of `library`, or nullptr if there is
+// none.
 const FunctionLibrary* fast_functions_of(std::string_view library);
 // Returns nullptr if the library has no such function in the format.
 const FunctionError* find_function_error(std::string_view library, std::string_view function,
@@ -74,7 +77,8 @@ std::string function_libraries_text();
 // result, for arguments up to |x|. Does not include the row's `absolute`. Includes half an ulp of a
 // float64 golden result. Emulated functions (machine/functions.h) are within this error.
 double relative_error(const FunctionError& row, const Format& unit, double x = 0);
-// Returns the largest error of all machines whose unit computes in that format.
+// Returns the largest relative error of the function on the machines whose vector unit computes in
+// the format `unit`.
 double largest_function_error(std::string_view function, const Format& unit);
 
 }  // namespace assay

@@ -27,7 +27,7 @@ double power_of_two(double k) {
   return std::bit_cast<double>(std::bit_cast<std::uint64_t>(k + (kWholeMagic + 1023)) << 52);
 }
 
-// exp(x) = 2^k (1 + p).
+// The parts k and p of exp(x) = 2^k (1 + p).
 struct Reduced {
   double k, p;
 };

@@ -10,8 +10,8 @@ float rounded(const Format* format, float value) {
 
 }  // namespace
 
-// Rounding to float32 first does not change the result, because float32 has more than twice the
-// bits of the narrower formats, and two more.
+// x + y is rounded to float32, and then to the format parts.sum. This is the same as one rounding,
+// because float32 has more than twice the bits of the narrower formats, and two more.
 float add_part_sums(const KParts& parts, float x, float y) { return rounded(parts.sum, x + y); }
 
 float stored_part(const KParts& parts, float sum) { return rounded(parts.part, sum); }

@@ -43,7 +43,8 @@ void add_parts(const KParts& parts, Value& total, const SumOf& sum_of, const Add
     for (std::size_t i = 0; i < n; ++i) add(total, sum_of(up ? i : n - 1 - i));
     return;
   }
-  // Sums of 2^level adjacent parts. Those left over at the end are added from the right.
+  // Each entry holds a level and the sum of 2^level adjacent parts. The sums that are left over at
+  // the end are added from the right.
   std::vector<std::pair<int, Value>> sums;
   const auto join_last_two = [&] {
     Value last = std::move(sums.back().second);

@@ -30,7 +30,7 @@ constexpr DotModel nearest(std::string_view input, Known<int> chunk, Provenance 
           .rounding = {Rounding::kNearestEven, rounding}};
 }
 
-// Sums of int8 in int32, exact in any order.
+// Model of a unit that sums int8 products in int32, which is exact in any order.
 constexpr DotModel integers(int chunk, Provenance how, Known<IntegerOverflow> overflow) {
   return {.input = "int8",
           .chunk = {chunk, how},
@@ -39,7 +39,7 @@ constexpr DotModel integers(int chunk, Provenance how, Known<IntegerOverflow> ov
           .overflow = overflow};
 }
 
-// A chain of fused multiply-adds in float32, in ascending k, as a plain core computes it.
+// Model of a plain core: a chain of fused multiply-adds in float32, in ascending k.
 constexpr DotModel chain(std::string_view input, Provenance how) {
   return {.input = input,
           .chunk = {1, how},
@@ -50,10 +50,10 @@ constexpr DotModel chain(std::string_view input, Provenance how) {
           .round_products = {false, how}};
 }
 
-// The cube unit. The vendor documents that L0C accumulates in float32, but does not publish the
-// number of products between two roundings. For float32, 4 products fit the published table of
-// e_max, and 1, 2, 8 and 16 do not. For the other formats the depth of their fractal is assumed, by
-// analogy.
+// The matrix unit (cube) of the Ascend 910B. The vendor documents that its buffer L0C accumulates
+// in float32, but does not publish the number of products between two roundings. For float32, 4
+// products fit the published table of e_max, and 1, 2, 8 and 16 do not. For the other formats the
+// depth of their fractal is assumed, by analogy.
 constexpr DotModel kAscend910bDots[] = {
     nearest("float16", {16, kAssumed}, kInferred),
     nearest("bfloat16", {16, kAssumed}, kInferred),
@@ -62,7 +62,7 @@ constexpr DotModel kAscend910bDots[] = {
     integers(32, kDocumented, assumed(IntegerOverflow::kSaturate)),
 };
 
-// Tensor cores: terms are aligned, and the sum is truncated. `how` is the provenance of all
+// Model of a tensor core: it aligns terms and truncates their sum. `how` is the provenance of all
 // parameters of the row.
 constexpr DotModel tensor_core(std::string_view input, int chunk, int kept_bits, Provenance how,
                                int mantissa_bits = 23) {
@@ -76,7 +76,7 @@ constexpr DotModel tensor_core(std::string_view input, int chunk, int kept_bits,
           .mantissa_bits = {mantissa_bits, how}};
 }
 
-// The floor of emax was measured with products that are all below 2^-133.
+// The smallest emax, -133, was measured with products that are all below 2^-133.
 constexpr DotModel hopper(std::string_view input, int chunk) {
   DotModel model = tensor_core(input, chunk, 25, kMeasured);
   model.emax_floor = {-133, kMeasured};
@@ -88,7 +88,7 @@ constexpr DotModel kHopperDots[] = {
     hopper("tfloat32", 8),
     tensor_core("float8_e4m3fn", 32, 13, kMeasured, 13),
     tensor_core("float8_e5m2", 32, 13, kMeasured, 13),
-    chain("float32", kMeasured),  // not by the tensor cores
+    chain("float32", kMeasured),  // plain cores compute float32, not the tensor cores
     integers(32, kMeasured, {IntegerOverflow::kWrap, kMeasured}),
 };
 constexpr DotModel kAmpereDots[] = {
@@ -107,7 +107,8 @@ constexpr DotModel kVoltaDots[] = {tensor_core("float16", 4, 23, kMeasured)};
 constexpr DotModel kBlackwellDots[] = {
     tensor_core("float16", 16, 25, kMeasured),
     tensor_core("bfloat16", 16, 25, kMeasured),
-    // The recorded dot products have only 4 terms, which do not show the chunk.
+    // The recorded dot products have only 4 terms, so they do not show the length of a chunk, which
+    // is documented.
     [] {
       DotModel model = tensor_core("tfloat32", 8, 25, kMeasured);
       model.chunk.how = kDocumented;
@@ -117,8 +118,9 @@ constexpr DotModel kBlackwellDots[] = {
     tensor_core("float8_e5m2", 32, 25, kDocumented),
 };
 
-// AMD's matrix cores. CDNA1 and CDNA2 round four products (two for bfloat16 on CDNA1) to float32,
-// add them in pairs, and add their sum to the accumulator. CDNA2 flushes subnormals.
+// Model of the matrix cores of AMD's CDNA1 and CDNA2. They round four products (two for bfloat16 on
+// CDNA1) to float32, add them in pairs, and add their sum to the accumulator. CDNA2 flushes
+// subnormals.
 constexpr DotModel pairs(std::string_view input, int chunk, bool flushes) {
   DotModel model = chain(input, kDocumented);
   model.chunk = {chunk, kDocumented};
@@ -153,7 +155,7 @@ constexpr DotModel kCdna3Dots[] = {cdna3("float16", 8),
 constexpr std::string_view kMmaSim =
     "as published (MMA-Sim, arXiv 2511.10909); no recordings compared (docs/machines.md)";
 
-// A plain loop of a processor's float32 arithmetic, in ascending k.
+// Model of a plain loop in a processor's float32 arithmetic, in ascending k.
 constexpr DotModel cpu(std::string_view input, bool round_products) {
   return {.input = input,
           .chunk = {1, kDocumented},
@@ -169,7 +171,8 @@ constexpr DotModel kMulAddDots[] = {cpu("float32", true), cpu("float16", true),
 constexpr std::string_view kRecorded =
     "dot products recorded by others agree (docs/evidence/tensor_cores.md)";
 
-// A matrix unit that we did not measure: recordings and descriptions of others say how it sums.
+// Returns a machine whose matrix unit we did not measure: recordings and descriptions of others say
+// how it sums.
 constexpr Machine unmeasured(std::string_view name, std::string_view summary,
                              std::span<const DotModel> dots, std::string_view source) {
   return {.name = name,
@@ -216,8 +219,9 @@ constexpr Machine kMachines[] = {
      .source = "IEEE 754"},
 };
 
-// A parameter of a matrix unit that the text of a machine may set. A value that is set there is a
-// choice, so its provenance becomes "assumed", whatever the provenance in the row was.
+// A parameter of a matrix unit that a machine's text, such as "ascend910b,chunk=8", may set. A
+// value that is set there is a choice, so its provenance becomes "assumed", whatever the provenance
+// in the row was.
 struct UnitParameter {
   std::string_view name;
   std::variant<Known<int> DotModel::*, Known<bool> DotModel::*, Known<Rounding> DotModel::*,
@@ -226,7 +230,7 @@ struct UnitParameter {
       field;
   int low = 0, high = 0;  // of a number
 
-  // True for integer accumulators, false for floats.
+  // True if the parameter applies to integer accumulators, and false if it applies to floats.
   bool is_of_integers() const {
     return std::holds_alternative<Known<IntegerOverflow> DotModel::*>(field);
   }
@@ -290,7 +294,7 @@ void apply(const UnitParameter& parameter, const SpecText& text, const SpecText:
       parameter.field);
 }
 
-// A parameter of the machine, not of one of its dot models.
+// The name of the only parameter that belongs to the machine and not to one of its dot models.
 constexpr std::string_view kBiasFirst = "bias_first";
 
 // A machine with changed parameters. Like the rows of the table, it lives as long as the program.
@@ -371,7 +375,7 @@ const Machine& machine_variant(std::string_view text) {
                              base.name));
     }
   }
-  // A parameter may be useless for some rows, as long as one row can use it.
+  // The parameters may contradict some of the dot models, as long as one model can use them.
   std::string why;
   for (const DotModel& model : variant->dots) {
     if (model.accumulator.value == "int32") continue;

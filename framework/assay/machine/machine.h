@@ -33,17 +33,17 @@ constexpr Known<T> assumed(T value) {
 
 // The order in which the products of a chunk are added.
 enum class ChunkOrder : std::uint8_t {
-  kFused,  // one exact sum with the accumulator
+  kFused,  // products and accumulator have one exact sum, which is rounded once
   // The products are added to each other, with a rounding each time, and their sum is then added to
   // the accumulator.
-  kSequential,  // one after the other
-  kPairwise,    // by a tree of adjacent pairs
+  kSequential,  // The products are added one after the other.
+  kPairwise,    // The products are added by a tree of adjacent pairs.
 };
 std::string_view order_word(ChunkOrder order);
 
 // The result of an integer accumulator for a sum beyond its range.
 enum class IntegerOverflow : std::uint8_t {
-  kSaturate,  // becomes the nearest limit
+  kSaturate,  // the sum becomes the nearest limit of the range
   kWrap,      // wraps around
 };
 std::string_view overflow_word(IntegerOverflow overflow);
@@ -70,19 +70,27 @@ struct DotModel {
   std::string_view input;  // format of a, and of b if other_input is empty
   Known<int> chunk;
   Known<std::string_view> accumulator;  // a format
-  Known<Rounding> rounding;             // rounding of the accumulator, for each sum
+  Known<Rounding> rounding;             // rounding of each sum to the accumulator's format
   Known<ChunkOrder> order = assumed(ChunkOrder::kFused);
-  Known<int> kept_bits = assumed(0);  // 0 means that terms are not aligned
+  // The number F of bits that aligned terms keep. 0 means that terms are not aligned.
+  Known<int> kept_bits = assumed(0);
   Known<Rounding> alignment = assumed(Rounding::kTowardZero);
   Known<int> emax_floor = assumed(int{kNoFloor});
-  Known<int> mantissa_bits = assumed(0);        // of the accumulator, if fewer than its format has
-  Known<bool> round_products = assumed(false);  // to the accumulator's format (rounds_products())
-  Known<bool> flush_inputs = assumed(false);    // subnormal a and b count as 0
-  Known<bool> flush_sums = assumed(false);      // subnormal accumulators become 0
-  // After this number of terms the partial sum is added to a float32, rounded to nearest even, and
-  // starts again from 0. 0 means never.
+  // Number of mantissa bits of the accumulator, if it has fewer than its format. 0 means those of
+  // the format.
+  Known<int> mantissa_bits = assumed(0);
+  // True if each product is rounded to the accumulator's format before it is added
+  // (rounds_products()).
+  Known<bool> round_products = assumed(false);
+  Known<bool> flush_inputs = assumed(false);  // subnormal a and b count as 0
+  Known<bool> flush_sums = assumed(false);    // subnormal accumulators become 0
+  // After this number of terms the partial sum is added to a float32 total, which is rounded to
+  // nearest even, and a new partial sum starts from 0. 0 means that partial sums are never
+  // promoted.
   Known<int> promotion_interval = assumed(0);
-  Known<int> sum_bits = assumed(0);  // 0 means that the accumulator is an aligned term
+  // The number S of bits that the sum of the products keeps. 0 means that the accumulator is one of
+  // the aligned terms.
+  Known<int> sum_bits = assumed(0);
   // Only with sum_bits. Products whose k are equal modulo this number are aligned and summed
   // separately. Each such sum is rounded down to a multiple of 2^(emax - F), where emax is that of
   // all products.
@@ -94,8 +102,8 @@ struct DotModel {
   std::string_view other_input = {};  // format of b, if it is not that of a
 
   std::string_view b_input() const { return other_input.empty() ? input : other_input; }
-  // True if each product is rounded before it is added. Aligned terms never are, the products of a
-  // tree always.
+  // True if each product is rounded before it is added. Products that are aligned are never
+  // rounded, and the products of a tree always are.
   constexpr bool rounds_products() const {
     return kept_bits.value == 0 && (round_products.value || order.value == ChunkOrder::kPairwise);
   }
@@ -107,8 +115,9 @@ inline constexpr std::string_view kReferenceMachine = "exact";
 struct Machine {
   std::string_view name;
   std::string_view summary;
-  std::span<const DotModel> dots;  // one for each input format, none without a matrix unit
-  std::string_view source;         // the source of the parameters
+  // One dot model for each input format. Empty if the machine has no matrix unit.
+  std::span<const DotModel> dots;
+  std::string_view source;  // the source of the parameters
   // True if the accumulator of a product with a bias starts at the bias. If not, the bias is added
   // last, in float32.
   Known<bool> bias_first = {true, Provenance::kAssumed};
@@ -127,11 +136,11 @@ using MachineFinder = const Machine* (*)(std::string_view name);
 void set_machine_finder(MachineFinder finder);
 
 // Returns a row of the table, a machine that the finder knows, or a variant of one of these. Throws
-// Refusal that names the word and the nearest known one.
+// Refusal, which names the unknown word and the nearest known one.
 const Machine& machine_named(std::string_view name);
 // Returns a machine with other parameters of its matrix unit, such as
 // "ascend910b,chunk=8,order=pairwise". It lives as long as the program, and the same text returns
-// the same machine. Throws Refusal that names the word and the nearest known one.
+// the same machine. Throws Refusal, which names the unknown word and the nearest known one.
 const Machine& machine_variant(std::string_view text);
 
 // Explains why the parameters of a model contradict each other. Empty if they do not.

@@ -17,7 +17,8 @@
 
 namespace assay {
 
-// C = C + A B. The rows of B and of C are contiguous. Those of A are `a_stride` elements apart.
+// The product that C = C + A B adds. The rows of B and of C are contiguous. Those of A are
+// `a_stride` elements apart.
 struct Product {
   std::int64_t m, n, k;
   const double* a;
@@ -29,12 +30,13 @@ struct Product {
 // The range of some rows of A (or columns of B) over a stretch of k. Only finite values count.
 struct Extent {
   double norm = 0;  // the largest 2-norm of a row, rounded up
-  double smallest = std::numeric_limits<double>::infinity();  // |x|, of those not 0
+  // The smallest |x| of the elements that are not 0.
+  double smallest = std::numeric_limits<double>::infinity();
   double largest = 0;
 
-  // The exponents of the elements in a format: `lowest` of the lowest bit that an element can have,
-  // `exponent` of the smallest element, and `top` of the largest. If all elements are 0, the first
-  // two are very high and the last is very low.
+  // Exponents of the elements in a format: `lowest` is the exponent of the lowest bit that an
+  // element can have, `exponent` is that of the smallest element, and `top` is that of the largest.
+  // If all elements are 0, the first two are very high and the last is very low.
   int lowest(const Format& format) const { return exponent(format) - format.mantissa_bits(); }
   int exponent(const Format& format) const {
     return std::isinf(smallest) ? 4000 : std::max(std::ilogb(smallest), format.min_exponent());
@@ -52,14 +54,15 @@ struct KnownSums {
   bool any() const { return reach < std::numeric_limits<double>::infinity(); }
 };
 
-// One tile's part of the product: a is [depth][rows], b is [depth][columns].
+// The part of the product that a kernel adds to one tile: a stretch of `depth` products for each
+// sum. The layout of a is [depth][rows], and that of b is [depth][columns].
 template <typename T>
 struct Tile {
   std::int64_t depth;
   int rows, columns;
   const T* a;
   const T* b;
-  const std::int16_t* a_exponents;  // only if the kernel needs them
+  const std::int16_t* a_exponents;  // null if the kernel does not need exponents
   const std::int16_t* b_exponents;
   Extent a_extent, b_extent;
   float* c;
@@ -88,7 +91,7 @@ struct Range {
     for (int i = 0; i < kWidth; ++i) {
       const double size = std::abs(values[i]);
       squares[i] += size * size;
-      poison[i] += size * 0;  // NaN if one of them is NaN or infinite
+      poison[i] += size * 0;  // NaN after a NaN or an infinity
       largest[i] = largest[i] < size ? size : largest[i];
       const double seen = size == 0 ? std::numeric_limits<double>::infinity() : size;
       smallest[i] = seen < smallest[i] ? seen : smallest[i];
@@ -107,7 +110,8 @@ Extent pack(const double* from, std::int64_t lane_stride, std::int64_t k_stride,
   Extent extent;
   double square = 0;
   bool is_poisoned = false;
-  // A range covers one lane over its k, or eight lanes together.
+  // Adds a range to the extent. Its eight entries belong to one lane (`one_lane`) or to eight
+  // lanes.
   const auto take = [&](const Range& range, bool one_lane) {
     double sum = 0;
     for (std::int64_t i = 0; i < kWidth; ++i) {
@@ -204,8 +208,8 @@ inline std::int64_t rows_of_block(std::int64_t m, std::int64_t rows, std::int64_
 }
 
 // Calls kernel.run(tile) for every tile of the product, in ascending stretches of k. The oracle
-// computes the elements instead if run() returns false, if their row, their column or their element
-// of C has NaN or infinity, and if their sum became infinite.
+// computes an element instead if run() returns false for its tile, if its row of A, its column of B
+// or its old value in C holds NaN or infinity, or if its sum became infinite.
 template <typename Kernel>
 void tiled_product(const DotModel& model, const Kernel& kernel, const Product& p, int threads) {
   using T = typename Kernel::Element;
@@ -257,7 +261,8 @@ void tiled_product(const DotModel& model, const Kernel& kernel, const Product& p
       const float* from = p.c + (first_row + i) * p.n;
       float* to = sums.data() + i * padded_n;
       float poison = 0;
-      for (std::int64_t j = 0; j < p.n; ++j) poison += from[j] * 0;  // NaN if C is not finite
+      // NaN if the row of C holds NaN or infinity.
+      for (std::int64_t j = 0; j < p.n; ++j) poison += from[j] * 0;
       std::copy(from, from + p.n, to);
       for (std::int64_t j = 0; poison != 0 && j < p.n; ++j) {
         if (std::isfinite(from[j])) continue;
@@ -296,7 +301,8 @@ void tiled_product(const DotModel& model, const Kernel& kernel, const Product& p
       const float* of_row = sums.data() + i * padded_n;
       const std::uint8_t* unsure_row = unsure.data() + i * padded_n;
       float poison = 0;
-      for (std::int64_t j = 0; j < p.n; ++j) poison += of_row[j] * 0;  // NaN if one is not finite
+      // NaN if one of the row's sums is NaN or infinite.
+      for (std::int64_t j = 0; j < p.n; ++j) poison += of_row[j] * 0;
       if (poison == 0 && bad_rows[at(i)] == 0 && !any_bad_column &&
           std::find(unsure_row, unsure_row + p.n, 1) == unsure_row + p.n) {
         std::copy(of_row, of_row + p.n, p.c + row * p.n);

@@ -22,7 +22,7 @@ float by_oracle(const PackedChunk<T>& p, int row, int column, std::int64_t begin
                                             static_cast<double>(accumulator)));
 }
 
-// Adds value 2^-lowest, an integer below 2^100, to sum.
+// Adds value * 2^-lowest to `sum`. This is an integer below 2^100.
 void add_scaled(__int128& sum, double value, int lowest) {
   const auto bits = std::bit_cast<std::uint64_t>(value);
   const int field = static_cast<int>((bits >> 52) & 0x7ff);
@@ -45,7 +45,8 @@ float settle_fused(const void* context, int row, int column, std::int64_t begin,
     all_minus = all_minus && std::signbit(product);
   }
   if (largest == 0) return accumulator == 0 ? (all_minus ? -0.0f : 0.0f) : accumulator;
-  // Sums in fixed point with 128 bits, if the range of the terms allows it.
+  // Sums the terms in fixed point with 128 bits if their range allows it, and by the oracle
+  // otherwise.
   int lowest = p.lowest;
   if (accumulator != 0) {
     lowest = std::min(lowest, std::ilogb(accumulator) - 23);
@@ -62,7 +63,8 @@ float settle_fused(const void* context, int row, int column, std::int64_t begin,
   }
   const bool is_negative = sum < 0;  // a sum of 0 is +0, as not every term was -0
   auto size = static_cast<unsigned __int128>(is_negative ? -sum : sum);
-  // Rounded to odd, with more than twice the bits of float32.
+  // The sum is rounded to odd. That leaves more than twice the bits of float32, so that rounding to
+  // float32 has the result of one rounding.
   const auto high = static_cast<std::uint64_t>(size >> 64);
   const int width = static_cast<int>(high != 0 ? 64 + std::bit_width(high)
                                                : std::bit_width(static_cast<std::uint64_t>(size)));

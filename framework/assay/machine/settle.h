@@ -7,7 +7,7 @@
 
 namespace assay {
 
-// The packed operands of a tile: a is [k][rows] and b is [k][columns].
+// The packed operands of a tile: the layout of a is [k][rows], and that of b is [k][columns].
 template <typename T>
 struct PackedChunk {
   const DotModel* model;
@@ -15,7 +15,7 @@ struct PackedChunk {
   std::int64_t a_stride;
   const T* b;
   std::int64_t b_stride;
-  int lowest;  // every product and the accumulator are multiples of 2^lowest, unless they are 0
+  int lowest;  // every product that is not 0 is a multiple of 2^lowest
 };
 
 // The two functions for simd::ChunkSettler::call: settle_fused for sums of exact products, with a

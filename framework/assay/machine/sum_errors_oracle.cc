@@ -9,7 +9,7 @@
 namespace assay {
 namespace {
 
-// A row-major k x n matrix, column by column.
+// Returns a row-major k x n matrix with its columns one after the other.
 std::vector<double> by_columns(std::int64_t k, std::int64_t n, const std::vector<double>& b) {
   std::vector<double> columns(b.size());
   for (std::int64_t i = 0; i < k; ++i) {
@@ -20,7 +20,8 @@ std::vector<double> by_columns(std::int64_t k, std::int64_t n, const std::vector
   return columns;
 }
 
-// An operand as its unit reads it.
+// An operand's values as the unit reads them, with the exponent of each value and of the largest
+// power of two that divides it.
 struct OracleFactors {
   std::vector<double> value;
   std::vector<int> exponent, grid;
@@ -47,10 +48,10 @@ struct ProductTerm {
   int exponent;
 };
 
-// The products of a row and a column.
+// Computes the products of a row of a and a column of b.
 struct Products {
   const OracleFactors &rows, &columns;
-  std::size_t row, column;  // where they begin
+  std::size_t row, column;  // where the row and the column begin
 
   ProductTerm operator()(std::int64_t k) const {
     const std::size_t of_a = row + static_cast<std::size_t>(k),
@@ -62,11 +63,11 @@ struct Products {
   }
 };
 
-// True if float64 holds the products of two numbers of the format, and the powers of two that
-// divide them.
+// True if float64 holds the product of two numbers of the format, and the largest power of two that
+// divides it.
 bool is_narrow(const Format& f) { return f.bits <= 32; }
 
-// One sum on its way through the unit.
+// Carries one sum, with the statistics of its error, through the roundings of the unit.
 class Chain {
  public:
   Chain(const DotModel& model, StartOfSum starts, bool without_last)
@@ -124,7 +125,7 @@ class Chain {
         if (by_chunks_) {
           sum.add(cut_products(first, last, -Uncertain::kAnyGrid, product));
         } else {
-          Uncertain products;  // without the accumulator, usually exact
+          Uncertain products;  // sum without the accumulator, which is usually exact
           for (std::int64_t k = first; k < last; ++k) {
             Uncertain p = product(k).number;
             if (model_.rounds_products()) p.round(accumulator_);
@@ -140,8 +141,8 @@ class Chain {
     return sum;
   }
 
-  // The sum of a chunk's products, each of them cut to multiples of 2^unit. It is known if no
-  // product is cut and float64 holds every partial sum.
+  // Returns the sum of a chunk's products, each of them cut to multiples of 2^unit. `known` is true
+  // in the result if no product is cut and float64 holds every partial sum.
   static Uncertain cut_products(std::int64_t first, std::int64_t last, int unit,
                                 const Products& product) {
     Uncertain sum;
@@ -165,7 +166,8 @@ class Chain {
     return sum;
   }
 
-  // The accumulator is added to the finished sum of the products (DotModel::sum_bits).
+  // Adds a chunk for models whose accumulator is added to the finished sum of the products
+  // (DotModel::sum_bits).
   void add_joined(Uncertain& sum, std::int64_t first, std::int64_t last, const Products& product) {
     const int kept = model_.kept_bits.value, lanes = model_.interleave.value;
     std::vector<int> emax(static_cast<std::size_t>(lanes), model_.emax_floor.value);
@@ -192,7 +194,8 @@ class Chain {
     const int joined = std::max(largest, of_sum);
     products.round_to_grid(joined - model_.sum_bits.value, Rounding::kDown);
     if (model_.reach.value > 0 && sum.value != 0 && of_sum < joined - model_.reach.value) {
-      sum.round_to_grid(joined + 1, Rounding::kTowardZero);  // all of it is lost
+      // The accumulator is out of reach, so all of it is lost.
+      sum.round_to_grid(joined + 1, Rounding::kTowardZero);
     } else {
       sum.round_to_grid(joined - kept, Rounding::kDown);
     }
@@ -222,7 +225,8 @@ class Chain {
     sum.add(products);
   }
 
-  // The products of a chunk, added to each other.
+  // Returns the sum of the products of a chunk, which are added to each other before the
+  // accumulator.
   Uncertain chunk_sum(std::int64_t first, std::int64_t last, const Products& product) {
     const bool rounds = model_.rounds_products();
     if (model_.order.value == ChunkOrder::kSequential) {
@@ -261,7 +265,7 @@ class Chain {
   RoundingStep accumulator_, promoted_;
   int accumulator_min_exponent_;
   double least_normal_;
-  bool by_chunks_;  // a chunk's products are added at once
+  bool by_chunks_;  // cut_products() sums a chunk's products
   std::vector<Uncertain> tree_;
 };
 

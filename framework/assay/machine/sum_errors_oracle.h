@@ -9,7 +9,7 @@
 
 namespace assay {
 
-// Returns the result of sum_errors(), except for float64's rounding.
+// Returns what sum_errors() returns. The results of the two differ only by float64's roundings.
 SumErrors sum_errors_oracle(const DotModel& model, std::int64_t m, std::int64_t n, std::int64_t k,
                             const std::vector<double>& a, const std::vector<double>& b,
                             const std::vector<double>& start, StartOfSum starts, bool without_last,

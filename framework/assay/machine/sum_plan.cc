@@ -36,8 +36,8 @@ std::int64_t half_of(const SumStage& stage, std::int64_t n) {
   return n / 2 / unit * unit;
 }
 
-// The additions of a stage over elements that lie at first, first + step, ... Slots are indices.
-// kNone stands for a missing sum.
+// Builds the additions of one stage. Its elements lie at the indices first, first + step, ... A
+// slot is the index of a sum, and kNone stands for a sum that does not exist.
 class StageBuilder {
  public:
   StageBuilder(const SumStage& stage, std::int64_t step, std::vector<Additions>& out)
@@ -102,7 +102,7 @@ class StageBuilder {
   std::int64_t lanes(std::int64_t first, std::int64_t n, std::int64_t lanes, std::int64_t vector,
                      std::int64_t accumulators) {
     if (n == 0) return kNone;
-    // Lanes and accumulators that get nothing change nothing.
+    // Lanes and accumulators that get no elements are left out. They do not change the sum.
     const std::int64_t used = (n + vector - 1) / vector;
     std::int64_t warp = stage_.warp > 0 ? std::min(stage_.warp, lanes) : lanes;
     warp = std::min(warp, used);

@@ -13,16 +13,16 @@ namespace assay {
 // The order in which several sums become one. A lane without elements has no sum, and nothing is
 // added for it.
 enum class MeetOrder : std::uint8_t {
-  kDescending,  // the upper half is added to the lower one, again and again: offsets ..., 4, 2, 1
-  kAscending,   // neighbours are added, then neighbours of these: offsets 1, 2, 4, ...
-  kSequential,  // one after the other
+  kDescending,  // adds the upper half to the lower one, again and again: offsets ..., 4, 2, 1
+  kAscending,   // adds neighbours, then neighbours of their sums: offsets 1, 2, 4, ...
+  kSequential,  // adds one sum after the other
 };
 
 enum class SumFamily : std::uint8_t {
-  kSequential,  // ascending, one after the other
-  kPairwise,    // a tree of adjacent pairs (ReduceOrder::kPairwise)
+  kSequential,  // adds one element after the other, in ascending order
+  kPairwise,    // adds by a tree of adjacent pairs (ReduceOrder::kPairwise)
   kLanes,       // by lanes
-  kHalves,      // more than `leaf` elements are cut into halves, which are summed in the same way
+  kHalves,      // cuts more than `leaf` elements into halves, which are summed in the same way
 };
 
 // One stage of a sum. In order kLanes, lane l takes `vector` consecutive elements at a time:
@@ -42,7 +42,8 @@ struct SumStage {
   std::int64_t lanes = 1, vector = 1, accumulators = 1;
   MeetOrder accumulator_order = MeetOrder::kSequential;
   MeetOrder lane_order = MeetOrder::kDescending;
-  // Lanes of a group. The last group may have fewer. 0 means that all lanes are one group.
+  // Number of lanes in a group. The last group may have fewer. 0 means that all lanes are one
+  // group.
   std::int64_t warp = 0;
   bool warps_first = false;
   // Elements are taken in whole rounds of this number. 0 takes all elements, whatever their number.
@@ -51,15 +52,15 @@ struct SumStage {
   // last elements are added one by one.
   std::int64_t round = 0;
   std::int64_t tail_lanes = 1, tail_accumulators = 1;
-  // Only for kHalves. Halves are whole rounds. Without rounds, they are whole numbers of lanes *
-  // vector.
+  // Only for kHalves: the largest number of elements that is not cut into halves. The left half has
+  // a whole number of rounds or, if `round` is 0, of lanes * vector elements.
   std::int64_t leaf = 0;
 
   friend bool operator==(const SumStage&, const SumStage&) = default;
 };
 
-// Blocks of `block` consecutive elements are summed by `first`. 0 means that all elements are one
-// block. The blocks' sums are summed by `second`, in an arithmetic of their own.
+// Blocks of `block` consecutive elements are summed by `first`. If `block` is 0, all elements are
+// one block. The blocks' sums are summed by `second`, in an arithmetic of their own.
 struct SumPlan {
   SumStage first;
   std::int64_t block = 0;

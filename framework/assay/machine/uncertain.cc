@@ -18,8 +18,8 @@ double power_of_two(int e) {
              : std::bit_cast<double>(static_cast<std::uint64_t>(std::min(e, 1023) + 1023) << 52);
 }
 
-// True if simd::sum_errors() supports the model: float64 must hold products, and the squares of the
-// powers of two that divide them. Panels of longer sums would need too much memory.
+// True if simd::sum_errors() supports the model. Float64 must hold products, and the squares of the
+// powers of two that divide them. Panels of sums longer than kLongest would need too much memory.
 bool has_kernel(const DotModel& model, std::int64_t k, const std::vector<double>& start) {
   constexpr std::int64_t kLongest = std::int64_t{1} << 18;
   if (k > kLongest) return false;
@@ -28,7 +28,8 @@ bool has_kernel(const DotModel& model, std::int64_t k, const std::vector<double>
   const Format &a = format_named(model.input), &b = format_named(model.b_input());
   const int widest = std::max({a.bits, b.bits, accumulator_format(model).bits});
   if (widest > kBits || a.precision + b.precision > kDigits) return false;
-  // Float64 must hold sums of multiples of an aligned chunk's unit exactly.
+  // Float64 must hold sums of multiples of 2^(emax - F) exactly, to which the terms of a chunk are
+  // aligned.
   const auto chunk = static_cast<unsigned>(model.chunk.value);
   const int kept = model.kept_bits.value;
   if (kept > 0 && kept + static_cast<int>(std::bit_width(chunk)) + 3 > kDigits) return false;
@@ -119,7 +120,7 @@ void Uncertain::lose_digits(int unit, Rounding rounding) {
   grid = unit;
   known = odd = false;
   if (std::abs(value) < (nearest ? ulp / 2 : ulp)) {
-    // The number becomes 0 or one unit.
+    // The value becomes 0 or one unit of the grid, so its error is known.
     const bool up =
         rounding == Rounding::kToOdd || rounding == (value > 0 ? Rounding::kUp : Rounding::kDown);
     mean += (up ? std::copysign(ulp, value) : 0) - value;
@@ -149,7 +150,7 @@ void Uncertain::lose_digits(int unit, Rounding rounding) {
       break;
     case Rounding::kToOdd:
     case Rounding::kStochastic:
-      variance += 2 * square;  // within one unit on both sides
+      variance += 2 * square;  // the error is less than one unit on either side
       return;
   }
   variance += directed;

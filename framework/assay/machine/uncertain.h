@@ -37,10 +37,11 @@ inline int exponent_of(double value) {
 struct RoundingStep {
   explicit RoundingStep(const Format& format, Rounding rounding = Rounding::kNearestEven);
 
-  int precision, least;  // bits; exponent of the smallest subnormal
+  // The precision in bits, and the exponent of the smallest subnormal.
+  int precision, least;
   Rounding rounding;
 
-  // The exponent of an ulp at a value other than 0.
+  // Returns the exponent of an ulp at a value other than 0.
   int ulp_exponent(double value) const {
     const int e = exponent_of(value) - (precision - 1);
     return e > least ? e : least;
@@ -49,12 +50,12 @@ struct RoundingStep {
 
 // A number whose exact value is known, and the statistics of its error.
 struct Uncertain {
-  static constexpr int kAnyGrid = 1 << 20;  // of 0
+  static constexpr int kAnyGrid = 1 << 20;  // grid of the number 0
 
   double value = 0;
   int grid = kAnyGrid;  // the number is a multiple of 2^grid
   double mean = 0, variance = 0;
-  bool known = true;  // nothing was rounded yet
+  bool known = true;  // the number was never rounded
   bool odd = false;   // the number is an odd multiple of 2^grid
 
   static Uncertain exact(double number) {
@@ -81,8 +82,8 @@ struct Uncertain {
     return digits == 0 ? kAnyGrid : std::max(field, 1) - 1075 + std::countr_zero(digits);
   }
 
-  // The exact sum. It is always inlined, because it is called once for each product and a call
-  // would cost as much as the addition.
+  // Adds another number exactly. Always inlined, because it is called once for each product and a
+  // call would cost as much as the addition.
   [[gnu::always_inline]] void add(const Uncertain& other) {
     const int low = std::min(grid, other.grid);
     value += other.value;
@@ -93,7 +94,7 @@ struct Uncertain {
     grid = known ? lowest_bit(value) : low;
     odd = odd && grid != kAnyGrid;
   }
-  // The exact quotient by an exact number.
+  // Divides by an exact number, without rounding.
   void divide_by(double divisor);
   void round(const RoundingStep& step) {
     if (value != 0) round_to_grid(step.ulp_exponent(value), step.rounding);
@@ -108,14 +109,15 @@ struct Uncertain {
   void lose_digits(int unit, Rounding rounding);
 };
 
-// The errors of sums of products.
+// The mean and variance of the error of each sum of products.
 struct SumErrors {
   std::vector<double> mean, variance;
   // True if the unit flushed a number to 0. The theory does not cover such an error.
   bool flushes = false;
 };
 
-// When the start of a sum, a bias, is added: before all products, or last, in float32.
+// The time at which the start value of a sum, a bias, is added: before all products, or after them
+// in float32.
 enum class StartOfSum : std::uint8_t { kFirst, kAddedLast };
 
 // Returns the errors of m x n sums of k products on a unit. The parameters are those of

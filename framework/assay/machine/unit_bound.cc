@@ -15,22 +15,24 @@ namespace {
 
 constexpr double kFloat32Roundoff = 0x1p-24;
 
-// Mean of 2^e / |s| over mantissas s / 2^e in [1, 2): 0.693 if the mantissa is uniform, and 0.721
-// if its logarithm is.
+// Mean of 2^e / |s| over partial sums s whose mantissa s / 2^e is in [1, 2). It is 0.693 if the
+// mantissa is uniform, and 0.721 if its logarithm is uniform.
 constexpr double kMeanPower = 0.7;
-// Standard deviation of that mean over one path of partial sums (measured, docs/abft.md).
+// Standard deviation of this mean over the partial sums of one path (measured, docs/abft.md).
 constexpr double kPathDeviation = 0.031;
-// Standard deviation that remains if all columns take a common path, as a share of the estimated
-// bias.
+// Standard deviation of the bias that remains if all columns have the same path of partial sums, as
+// a share of the estimated bias.
 constexpr double kBiasDeviation = 0.05;
-// Products of eight bits each leave little to truncate in a short sum: the bias lies anywhere
+// Replace kMeanPower and kPathDeviation if the two factors of a product have at most 16 bits
+// together. Such products leave little to truncate in a short sum, so the bias lies anywhere
 // between 0 and its full value.
 constexpr double kCoarseMeanPower = 0.56, kCoarseDeviation = 0.065;
 // Products spread over several octaves below their root mean square. They lose 2.5 bits more than
 // products of that size.
 constexpr double kSpreadOfProducts = 0x1.6a09e667f3bcdp-3;  // 2^-2.5
-// Divisors f such that a rounding of s has the variance s^2 u^2 / f, fitted: 3 is the rigorous
-// side, mantissas with uniform logarithms give 6.5, and an rms z of 0.82 to 1.05 needs 5.
+// Rounding a partial sum s has an error of variance s^2 u^2 / f. f = 3 is the rigorous value. f = 5
+// is fitted: measured checks need it for an rms z of 0.82 to 1.05, where z is the difference of a
+// checksum over its standard deviation. Mantissas with uniform logarithms give 6.5.
 constexpr double kFitted = 5, kRigorous = 3;
 
 bool rounds_to_nearest(const DotModel& model) {
@@ -42,7 +44,7 @@ double ceil_of(std::int64_t a, std::int64_t b) {
   return b > 0 ? static_cast<double>((a + b - 1) / b) : 0;
 }
 
-// Sum of the unit roundoffs of the roundings between a product and the sum.
+// Returns the sum of the unit roundoffs of all roundings between a product and the final sum.
 double roundoff_of(const DotModel& model, std::int64_t k, bool starts) {
   const RoundingCounts counts = rounding_counts(model, k);
   const double u = unit_roundoff(accumulator_format(model)) * (rounds_to_nearest(model) ? 1 : 2);
@@ -50,8 +52,8 @@ double roundoff_of(const DotModel& model, std::int64_t k, bool starts) {
   return counts.path * u + counts.promotions * kFloat32Roundoff + (starts ? kFloat32Roundoff : 0);
 }
 
-// Relative error of a float64 sum of k sizes. Flushed sizes need it, because only their computed
-// sum bounds them.
+// Returns the relative error of a float64 sum of k sizes. The sizes of flushed products need it,
+// because their bound is this computed sum.
 double float64_sums(std::int64_t k) { return static_cast<double>(k) * 0x1p-52; }
 
 // The number of units 2^(emax - F) that a chunk may lose if terms are aligned: one for each term
@@ -62,8 +64,9 @@ double lost_units(const DotModel& model) {
   return static_cast<double>(model.chunk.value + 1 + joins);
 }
 
-// The sizes of one operand as a unit reads it: |x|, |x| as it counts if terms are aligned, and |x|
-// of the flushed values. A flushed value has size 0 in the other two.
+// The sizes of one operand's values as a unit reads them. `size` is |x|, `aligned` is |x| as it
+// counts if terms are aligned, and both are 0 if the value is flushed. `flushed` is |x| of the
+// flushed values.
 struct OperandSizes {
   std::vector<double> size, aligned, flushed;
   bool flushes = false;  // true if any value is flushed
@@ -87,7 +90,8 @@ OperandSizes sizes_of(std::span<const double> values, const Format& f, bool flus
   return s;
 }
 
-// Adds the sizes of products that are missing from the sums because a factor is flushed.
+// Adds the sizes of products that are missing from the sums because the unit flushes one of their
+// factors.
 void add_flushed(const OperandSizes& rows, const OperandSizes& columns, std::int64_t n,
                  std::int64_t k, int threads, SumBounds& bounds) {
   const auto width = static_cast<std::size_t>(n), depth = static_cast<std::size_t>(k);
@@ -125,7 +129,8 @@ RoundingCounts rounding_counts(const DotModel& model, std::int64_t k) {
   const bool rounds_products = model.rounds_products();
   if (rounds_products) counts.inside += 1;
   counts.path = ceil_of(part, chunk) + counts.inside;
-  // A chunk ends when the partial sum is promoted.
+  // A chunk ends when the partial sum is promoted, so each promoted part has a whole number of
+  // chunks.
   double chunks = ceil_of(part, chunk);
   if (interval > 0) {
     counts.promotions = ceil_of(k, part);
@@ -142,7 +147,7 @@ RoundingCounts rounding_counts(const DotModel& model, std::int64_t k) {
     const bool fuses = model.order.value == ChunkOrder::kSequential && !rounds_products;
     counts.all = products + (fuses ? chunks : products);
   }
-  counts.inexact = products;  // sums of subnormals are exact
+  counts.inexact = products;  // only products lose bits there, as sums of subnormals are exact
   return counts;
 }
 
@@ -176,8 +181,8 @@ SumBounds sum_bounds(const DotModel& model, std::int64_t m, std::int64_t n, std:
                                 .floor = floor,
                                 .least_normal = least_normal,
                                 .sum_error = float64_sums(k)};
-  // The number of products that are summed at a time. Chunks, and parts that are promoted, end
-  // there.
+  // The number of products that are summed at a time. This stretch ends where a chunk, or a part
+  // that is promoted, ends.
   constexpr std::int64_t kStretch = 4096;
   const std::int64_t whole = interval > 0 ? interval : chunk,
                      stretch = whole * std::max<std::int64_t>(1, kStretch / whole);
@@ -191,7 +196,8 @@ SumBounds sum_bounds(const DotModel& model, std::int64_t m, std::int64_t n, std:
                        row_count = std::min(kRows, m - first_row),
                        first_panel = part % stripes * kPanels,
                        end = std::min(panels, first_panel + kPanels);
-    // Columns of a stretch. Beyond the last column they are 0.
+    // Memory for the panel's columns of B in a stretch. Columns beyond the last one are filled with
+    // 0.
     const auto panel_size = static_cast<std::size_t>(std::min(stretch, k) * kWidth);
     const auto memory = std::make_unique_for_overwrite<double[]>(2 * panel_size);
     double *const size = memory.get(), *const aligned = size + panel_size;
@@ -222,7 +228,8 @@ SumBounds sum_bounds(const DotModel& model, std::int64_t m, std::int64_t n, std:
         for (std::int64_t j = 0; j < count; ++j) {
           const auto to = static_cast<std::size_t>((first_row + i) * n + column + j);
           const double sum = sums[i * kWidth + j], cut = cuts[i * kWidth + j];
-          // Digits that were cut off or lost below the normal range are rounded again.
+          // Digits that were cut off or lost below the normal range change the sum, and later
+          // roundings err relative to the changed sum.
           double error = growth * (sum + cut + tiny) + cut + tiny;
           if (flush > 0) error += std::min(flush, (1 + growth) * sum);
           bounds.size[to] = sum;
@@ -281,7 +288,7 @@ RowSumBounds::Row RowSumBounds::of(std::span<const double> a, double start) cons
     if (sum > 0) least = columns * std::max(least_normal, floor);
     for (std::int64_t kk = first; kk < last; ++kk) {
       const auto at = static_cast<std::size_t>(kk);
-      // Not their product, which may underflow.
+      // Tests the factors and not their product, which may underflow.
       is_zero = is_zero && (a[at] == 0 || (size_[at] == 0 && flushed_[at] == 0));
       sum += row.size[at] * size_[at];
       largest += row.size[at] * size_[at];
@@ -338,7 +345,7 @@ Accumulation::Accumulation(const DotModel* model, std::int64_t k)
     coarse_ = bits <= 16;
     if (model->promotion_interval.value > 0)
       segment_ = std::min<std::int64_t>(segment_, model->promotion_interval.value);
-    // Roundings inside a chunk, where sums start at 0.
+    // Counts the roundings inside a chunk, where sums start at 0.
     const auto length = static_cast<double>(chunk_);
     if (model->order.value == ChunkOrder::kSequential) inner_products_ = length / 2;
     if (model->order.value == ChunkOrder::kPairwise)
@@ -350,8 +357,9 @@ Accumulation::Accumulation(const DotModel* model, std::int64_t k)
   segments_ =
       std::ceil(static_cast<double>(std::max<std::int64_t>(k, 1)) / static_cast<double>(segment_));
   if (segments_ > 1) {
-    // The sums of each segment start at 0. If the products are exchangeable, the mean square of a
-    // segment's total is V / segments + S / segments^2.
+    // The sums of each segment start at 0. S is the sum of the squared results, and V that of the
+    // squared products. If the products are exchangeable, the mean square of a segment's total is V
+    // / segments + S / segments^2.
     chain_products_ = roundings_ / (2 * segments_);
     chain_square_ = roundings_ / (3 * segments_ * segments_);
     promote_products_ = segments_ / 6;
@@ -376,12 +384,13 @@ double Accumulation::roundings_after(std::int64_t k) const {
 // from typical sizes.
 double Accumulation::cut_products(const ProductStats& p) const {
   if (!aligned_ || !(p.square > 0)) return 0;
-  // S if C has its expected values
+  // Expected sum of the squared results, if C has its expected values.
   const double total = p.expected * p.expected / p.columns + p.square;
   const double sum = (chain_square_ * total + chain_products_ * p.square) / roundings_;
   const double product = p.square / static_cast<double>(k_);
   // 2^-b, where b is the number of bits that a typical product loses when it is aligned to a
-  // partial sum. Computed without a logarithm, whose last bit differs between C libraries.
+  // partial sum. It is computed without a logarithm, because the last bit of a logarithm differs
+  // between C libraries.
   const double size =
       std::sqrt(product / sum) * std::ldexp(kSpreadOfProducts, kept_ - (product_bits_ - 2));
   return size < 1 ? 1 - size / 2 : 1 / (2 * size);
@@ -416,24 +425,24 @@ AccumulationNoise Accumulation::noise(const ProductStats& p, double kappa) const
   } else {
     const double whole = truncation(p),
                  path = (coarse_ ? kCoarseDeviation : kPathDeviation) * whole;
-    double weight = 1 / kFitted;  // of one rounding, u^2 s^2
+    double weight = 1 / kFitted;  // variance of one rounding, in units of u^2 s^2
     if (aligned_) {
-      // The bits of the sum itself, and of each product that is cut. A cut loses less than a unit
-      // 2^(e - F), with either sign, so its mean square is unit^2 / 3.
+      // The unit cuts bits of the sum itself and of some products. Cutting a product loses less
+      // than a unit 2^(e - F), with either sign, so its mean square is unit^2 / 3.
       weight = (1 - std::ldexp(1.0, 2 * std::min(0, mantissa_ - kept_))) / kFitted +
                static_cast<double>(chunk_) * cut_products(p) *
                    std::ldexp(1.0, 2 * (mantissa_ + 1 - kept_)) / 6;
     }
     weight += path * path * roundings_ / segments_;
     const double bias_error = kBiasDeviation * bias(p);
-    // The largest possible squares of partial sums and terms, because the largest term decides the
-    // alignment.
+    // If terms are aligned, the largest term decides the alignment. The squares of the products are
+    // therefore counted once more.
     const double products = chain_products_ + (aligned_ ? 1 : 0);
     noise.variance =
         u * weight * (products * p.square + roundings_ * p.start) + bias_error * bias_error;
     noise.per_square = u * weight * chain_square_;
-    // The largest deviation of a rounding's mean error from the estimate: 2^e / |s| lies in (1/2,
-    // 1].
+    // The largest distance of a rounding's mean error from the estimate, because 2^e / |s| lies in
+    // (1/2, 1].
     const double radius = coarse_ ? kCoarseMeanPower : 1 - kMeanPower;
     noise.deviations = kappa * std::sqrt(kFitted / kRigorous) +
                        radius * whole * std::sqrt(p.columns * roundings_ / std::max(weight, 1e-30));
@@ -461,7 +470,7 @@ ElementError Accumulation::element_bound(double bias, double reference, const do
                                          const double* b) const {
   double absolute = std::abs(bias), squares = bias * bias, prefix = bias, prefix_squares = 0;
   double cut = 0, largest = 0, sums = 0, total = 0, segment = 0, lost = 0;
-  // to a sum that starts at the bias, while partial sums start at 0
+  // True if partial sums start at 0 and are promoted to a sum that starts at the bias.
   const bool promotes = segments_ > 1;
   if (!promotes) largest = std::abs(bias);
   // An accumulator below the normal range is aligned like the smallest normal number.
@@ -512,8 +521,9 @@ ElementError Accumulation::element_bound(double bias, double reference, const do
 }
 
 ElementError Accumulation::chain_bound(const simd::ElementSums& s) const {
-  // The worst case of the roundings would hide whole products of lower precision. An error of
-  // kDeviations is far beyond chance, whether k is summed in order or in any other order.
+  // The largest error that the roundings allow would hide products that are computed with lower
+  // precision. So `chance` is limited to kDeviations standard deviations, which is far beyond
+  // chance, whether k is summed in order or in any other order.
   constexpr double kDeviations = 16;
   const double any_order = roundings_ * (s.reference * s.reference / 3 + s.squares / 6);
   // Roundings inside a chunk come in addition to those of the accumulator.

@@ -15,10 +15,11 @@ namespace assay {
 
 // The number of roundings of the accumulator while it sums k products.
 struct RoundingCounts {
-  double path = 0;        // the most roundings between a product and its sum
-  double inside = 0;      // roundings of `path` before a chunk is added to the accumulator
+  double path = 0;  // the most roundings that a product goes through until its sum is complete
+  // The roundings of `path` that happen before a chunk is added to the accumulator.
+  double inside = 0;
   double promotions = 0;  // float32 additions of partial sums that are promoted
-  // Roundings of the whole sum. Each of them flushes if the unit flushes sums.
+  // All roundings of a sum. Each of them flushes if the unit flushes sums.
   double all = 0;
   double inexact = 0;  // roundings of `all` that may lose bits below the normal range
 };
@@ -26,7 +27,7 @@ RoundingCounts rounding_counts(const DotModel& model, std::int64_t k);
 
 // Bounds of m x n sums of k products.
 struct SumBounds {
-  std::vector<double> size;   // |start| + sum_k |a_k b_k|
+  std::vector<double> size;   // |start| + sum_k |a_k b_k| of each sum
   std::vector<double> error;  // |accumulated - exact| is at most this
 };
 
@@ -61,9 +62,9 @@ SumBounds sum_bounds(const DotModel& model, std::int64_t m, std::int64_t n, std:
                      std::span<const double> a, std::span<const double> b,
                      const std::vector<double>& start, int threads = 0);
 
-// Bounds a whole row of a product: the sum over its n columns of SumBounds::error, without the work
-// of a product. It first sums over each row of b, so it costs m k + k n. It is larger than the sum
-// of the bounds only if terms are aligned.
+// Bounds a whole row of a product: the sum of SumBounds::error over its n columns. It sums over
+// each row of b once, so it costs m k + k n and not the m k n of the product. The bound is larger
+// than the sum of the single bounds only if terms are aligned.
 class RowSumBounds {
  public:
   // `starts` is true if the sums do not start at 0. why_no_sum_bounds() must be empty.
@@ -74,7 +75,7 @@ class RowSumBounds {
   void take(std::int64_t kk, std::span<const double> row);
 
   struct Row {
-    // All are 0 if all products are 0.
+    // All three numbers are 0 if all products are 0.
     double size = 0;      // sum over the columns of SumBounds::size
     double error = 0;     // a bound of the sum over the columns of |accumulated - exact|
     double absolute = 0;  // the part of `error` that comes from below the normal range
@@ -90,19 +91,20 @@ class RowSumBounds {
   std::vector<double> size_, aligned_, flushed_;
 };
 
-// Statistics of the products of several sums together. The products p_t are a_ik b_kj.
+// Statistics of the products p_t = a_ik b_kj of several sums, which are added to one checksum.
 struct ProductStats {
-  double expected = 0;  // sum over columns and k of the products, without bias
-  double square = 0;    // V: sum of their squares
-  double start = 0;     // sum over columns of bias^2, where every partial sum starts
-  double prefixes = 0;  // sum over the accumulator's roundings and the columns of partial sums
-  double sign = 0;      // mean sign of the products, -1 to 1
+  double expected = 0;  // sum of the products over columns and k, without bias
+  double square = 0;    // V: sum of the squares of these products
+  double start = 0;     // sum of bias^2 over the columns, whose partial sums start at the bias
+  // Sum of the partial sums, over the accumulator's roundings and over the columns.
+  double prefixes = 0;
+  double sign = 0;  // mean sign of the products, -1 to 1
   double columns = 1;
 };
 
-// The error of such sums together, whose results are c, has the variance `variance` + `per_square`
-// sum c^2. It stays within `deviations` times the root of that. The unit may flush up to `flushed`
-// in addition.
+// The error of several sums together, whose results are c. Its variance is `variance` +
+// `per_square` sum c^2, and it stays within `deviations` standard deviations. In addition, the unit
+// may flush numbers to 0 that add up to at most `flushed`.
 struct AccumulationNoise {
   double deviations = 0, variance = 0, per_square = 0;
   double flushed = 0;
@@ -111,7 +113,7 @@ struct AccumulationNoise {
 // The largest error of the accumulation of one element.
 struct ElementError {
   // The largest error that chance explains if roundings are to nearest: 16 standard deviations of
-  // independent errors. It is `worst` if that is smaller, or if the accumulator truncates.
+  // independent errors. It equals `worst` if `worst` is smaller, or if the accumulator truncates.
   double chance = 0;
   // The largest error for any data, in which all errors have one sign.
   double worst = 0;
@@ -127,7 +129,8 @@ class Accumulation {
   bool truncates() const { return truncates_; }
   bool aligns() const { return aligned_; }
   bool flushes_inputs() const { return flushes_inputs_; }
-  double roundings() const { return roundings_; }  // for each element, one a chunk
+  // Returns the number of roundings for each element, one for each chunk.
+  double roundings() const { return roundings_; }
 
   // Returns the number of roundings of the accumulator that product k goes through. These are the
   // weights of `prefixes`.
@@ -145,8 +148,8 @@ class Accumulation {
   bool is_chain() const { return !truncates_ && !flushes_inputs_ && segment_ >= k_; }
   ElementError chain_bound(const simd::ElementSums& sums) const;
   std::int64_t chunk() const { return chunk_; }
-  // Returns a bound of every element_bound() whose sizes have a scalar product of at most `size`.
-  // The sizes are |a_k| and |b_k|, each at least its own aligned_size(), and |bias|.
+  // Returns a bound of element_bound() for all elements whose sizes have a scalar product of at
+  // most `size`. The sizes are |a_k| and |b_k|, each at least its own aligned_size(), and |bias|.
   double largest_element_bound(double size) const;
 
   // Returns |value| as it counts if terms are aligned. A subnormal factor counts as its format's
@@ -160,7 +163,8 @@ class Accumulation {
   double truncation(const ProductStats& p) const;
   double flushed() const { return flushes_sums_ ? counts_.all * least_normal_ : 0; }
 
-  std::int64_t k_, chunk_, segment_;  // products: all, for each rounding, between promotions
+  // The numbers of all products, of products for each rounding, and of products between promotions.
+  std::int64_t k_, chunk_, segment_;
   double roundings_, segments_;
   double worst_ = 0;  // roundings that a bound for all data counts
   RoundingCounts counts_;
@@ -172,10 +176,13 @@ class Accumulation {
   double least_a_ = 0, least_b_ = 0;  // smallest normals of the factors
   double floor_ = 0;                  // smallest size that terms are aligned to
   int kept_ = 0, mantissa_ = 23, product_bits_ = 48;
-  // In units of 2^(emax - kept) for each chunk, if terms are aligned.
+  // Largest loss of a chunk by alignment, in units of 2^(emax - kept_), if terms are aligned.
   double lost_units_ = 0;
-  double inner_square_ = 0, inner_products_ = 0;  // roundings inside a chunk
-  double chain_square_, chain_products_;          // Q = chain_square_ S + chain_products_ V
+  // Parts of chain_square_ and chain_products_ that come from the roundings inside a chunk.
+  double inner_square_ = 0, inner_products_ = 0;
+  // The sum of the squared partial sums is chain_square_ S + chain_products_ V, with the sum S of
+  // the squared results and the sum V of the squared products.
+  double chain_square_, chain_products_;
   double promote_square_ = 0, promote_products_ = 0;
 };
 

@@ -51,7 +51,7 @@ double written(const VectorArithmetic& unit, double value) {
   return flushed(unit, saturate ? saturated(*unit.format, rounded) : rounded);
 }
 
-// The same for an array, in place.
+// Rounds an array in place, each element as written() does.
 void write_array(const VectorArithmetic& unit, double* values, std::int64_t n) {
   round_array(*unit.format, values, static_cast<std::size_t>(n));
   if (unit.overflow == Overflow::kSaturate) {
@@ -69,7 +69,8 @@ void write_array(const VectorArithmetic& unit, double* values, std::int64_t n) {
   }
 }
 
-// A written() that is fast for one value after another, when each waits for the one before.
+// Returns the results of written(). It is the faster of the two if each value depends on the one
+// before it, as in a chain of sums.
 class QuickWrite {
  public:
   explicit QuickWrite(const VectorArithmetic& unit)
@@ -90,7 +91,7 @@ class QuickWrite {
     }
     double rounded = size;
     if (size < least_) {
-      // The sum's last bit weighs min_subnormal.
+      // The last bit of size + magic_ weighs min_subnormal, so this addition rounds to the format.
       if (drop_ > 0) rounded = (size + magic_) - magic_;
     } else if (drop_ > 0) {
       auto bits = std::bit_cast<std::uint64_t>(size);
@@ -103,7 +104,7 @@ class QuickWrite {
   }
 
  private:
-  int drop_;  // bits of a float64 that the format does not have
+  int drop_;  // number of bits of a float64 that the format does not have
   std::uint64_t half_, mask_;
   double least_, most_, magic_;
   bool saturate_, flush_;
@@ -140,7 +141,7 @@ simd::VectorUnit simd_unit(const VectorArithmetic& unit) {
           unit.subnormals == Subnormals::kFlush, unit.fused};
 }
 
-// to[i] = left[i] + right[i], as the unit writes it.
+// Writes left[i] + right[i] to to[i], as the unit rounds it.
 void add_rows(const VectorArithmetic& unit, std::int64_t n, const double* left, const double* right,
               double* to) {
   for (std::int64_t i = 0; i < n; ++i) to[i] = left[i] + right[i];
@@ -152,7 +153,7 @@ void add_rows(const VectorArithmetic& unit, std::int64_t n, const float* left, c
                    {}, to);
 }
 
-// x[i] = x[2 i] + x[2 i + 1].
+// Writes x[2 i] + x[2 i + 1] to x[i], as the unit rounds it.
 void add_pairs(const VectorArithmetic& unit, std::int64_t pairs, double* x) {
   for (std::int64_t i = 0; i < pairs; ++i) x[i] = x[2 * i] + x[2 * i + 1];
   write_array(unit, x, pairs);
@@ -175,14 +176,15 @@ void chain(const VectorArithmetic& unit, std::int64_t n, std::int64_t w, const f
                    sums);
 }
 
-// Adds one level of the tree over the rows of an n x w matrix. Returns the number of rows left.
+// Replaces pairs of neighbouring rows of an n x w matrix by their sums, which is one level of the
+// tree. Returns the number of rows left.
 template <typename T>
 std::int64_t tree_level(const VectorArithmetic& unit, std::int64_t n, std::int64_t w, T* x) {
   const std::int64_t pairs = n / 2;
   if (w == 1) {
     add_pairs(unit, pairs, x);
   } else {
-    // Rows are written below those that are still to be read.
+    // Each sum is written to a row that was already read.
     for (std::int64_t i = 0; i < pairs; ++i) {
       add_rows(unit, w, x + 2 * i * w, x + (2 * i + 1) * w, x + i * w);
     }
@@ -191,7 +193,8 @@ std::int64_t tree_level(const VectorArithmetic& unit, std::int64_t n, std::int64
   return n - pairs;
 }
 
-// Adds levels until a row holds the sum of `chunk` (a power of two) rows or of all rows.
+// Adds levels of the tree until each row holds the sum of `chunk` (a power of two) rows or of all
+// rows. Returns the number of rows left.
 template <typename T>
 std::int64_t tree_levels(const VectorArithmetic& unit, std::int64_t chunk, std::int64_t n,
                          std::int64_t w, T* x) {
@@ -199,7 +202,7 @@ std::int64_t tree_levels(const VectorArithmetic& unit, std::int64_t chunk, std::
   return n;
 }
 
-// Sums each chunk, of any length, by a tree. Returns the number of chunks.
+// Sums each chunk of rows by a tree. A chunk may have any length. Returns the number of chunks.
 template <typename T>
 std::int64_t chunk_trees(const VectorArithmetic& unit, std::int64_t chunk, std::int64_t n,
                          std::int64_t w, T* x) {

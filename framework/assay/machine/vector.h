@@ -54,9 +54,13 @@ void vector_apply(const VectorArithmetic& unit, VectorOp op, std::int64_t n, Vec
 enum class ReduceOrder : std::uint8_t {
   kSequential,  // ascending
   kPairwise,    // one tree
-  kBlock,       // a tree for each chunk, their sums in ascending order, in block_arithmetic()
-  kFirstN,      // a tree for each chunk; their sums in ascending order
-  kHighDim,     // a tree for each chunk, and a tree over their sums
+  // Each chunk is summed by a tree. The chunks' sums are added in ascending order, in
+  // block_arithmetic().
+  kBlock,
+  // Each chunk is summed by a tree. The chunks' sums are added in ascending order.
+  kFirstN,
+  // Each chunk is summed by a tree, and the chunks' sums by another tree.
+  kHighDim,
 };
 
 // Returns the unit's policies in float32, or in float64 if the unit computes in float64.

@@ -8,8 +8,8 @@
 namespace assay {
 namespace {
 
-// A repeat is 256 bytes: 128 numbers of float16, 64 of float32. The unit has no arithmetic of its
-// own for bfloat16, which is converted to float32 and back.
+// A repeat of the Ascend 910B's vector unit is 256 bytes: 128 numbers of float16, or 64 of float32.
+// The unit has no arithmetic of its own for bfloat16, which is converted to float32 and back.
 constexpr auto kDocumented = Provenance::kDocumented;
 constexpr auto kAssumed = Provenance::kAssumed;
 
@@ -27,7 +27,7 @@ constexpr VectorFormat kFloatFormats[] = {
     {"float64", {"float64", kDocumented}, {0, kAssumed}},
 };
 
-// A unit that computes by IEEE 754.
+// Returns the model of a unit that computes by IEEE 754.
 constexpr VectorModel ieee(std::string_view machine, Provenance how, bool fused,
                            Known<std::string_view> functions, std::string_view source) {
   return {.machine = machine,

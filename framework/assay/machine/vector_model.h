@@ -9,7 +9,7 @@
 
 namespace assay {
 
-// "gradual" or "flush", as the parameter `subnormals` of operators takes it.
+// Returns "gradual" or "flush", the words of the operators' parameter `subnormals`.
 std::string_view subnormals_word(Subnormals subnormals);
 
 // The treatment of one input format by a unit.
@@ -44,7 +44,8 @@ std::span<const VectorModel> vector_models();
 // emulated.
 const VectorModel* find_vector_model(std::string_view machine);
 const VectorModel* find_vector_model(const Machine& machine);
-// Throws Refusal that names the machine, and those that have a vector unit.
+// Returns the vector unit of a machine. Throws Refusal, which names the machine and those that have
+// a vector unit, if it has none.
 const VectorModel& vector_model(const Machine& machine);
 // Returns the treatment of an input format. Throws Refusal that names the formats
 // that the unit takes.
