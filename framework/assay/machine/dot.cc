@@ -231,8 +231,8 @@ void add_part(const DotModel& model, const Product& p, int threads) {
   } else if (AlignedTiles::fits(model)) {
     tiled_product(model, AlignedTiles(model), p, threads);
   } else if (has_joined_sums(model)) {
-    // K is cut into stretches of about this number of products, because panels with the factors of
-    // so many products fit into the cache.
+    // K is cut into stretches of about this number of products. The factors of a stretch fit into
+    // the cache.
     constexpr std::int64_t kStretch = 4096;
     const std::int64_t chunk = model.chunk.value, stretch = chunk * (kStretch / chunk);
     for (std::int64_t k = 0; k < p.k; k += stretch) {

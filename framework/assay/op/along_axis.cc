@@ -18,7 +18,7 @@ AxisExtent extent_along(const Case& c, std::int64_t axis) {
 }
 
 void transpose(std::int64_t rows, std::int64_t n, const double* from, double* to) {
-  // A cache line of each row at a time.
+  // Reads 8 elements of each row at a time, which are one cache line.
   constexpr std::int64_t kTile = 8;
   for (std::int64_t begin = 0; begin < n; begin += kTile) {
     const std::int64_t end = std::min(n, begin + kTile);

@@ -1,4 +1,5 @@
-// Operators along one dimension: x seen as (outer, n, inner), and its lines of n taken one by one.
+// Operators along one dimension: the shape of x is seen as (outer, n, inner), and its lines of n
+// elements are processed one by one.
 #pragma once
 
 #include <algorithm>
@@ -19,20 +20,22 @@ struct AxisExtent {
 // Throws Refusal, which names the case, if x does not have this dimension.
 AxisExtent extent_along(const Case& test_case, std::int64_t axis);
 
-// to[i][j] = from[j][i]; from is rows x n.
+// Writes the transpose of `from` to `to`: to[i][j] = from[j][i], where `from` has the shape rows x
+// n.
 void transpose(std::int64_t rows, std::int64_t n, const double* from, double* to);
 void transpose(std::int64_t rows, std::int64_t n, const float* from, float* to);
 
-// Calls body(row, scratch) for every row of the case's x, as T[n], with `spare` arrays of n as
-// scratch memory. The body leaves its result in the row. store_values() then writes the row to the
-// result, which has the shape of x. Rows are processed in parallel.
+// Calls body(row, scratch) for every row of n elements of the case's x, as T[n], with `spare`
+// arrays of n as scratch memory. The body leaves its result in the row. store_values() then writes
+// the row to the result, which has the shape of x. Rows are processed in parallel.
 template <typename T, typename Body>
 void each_row(const Case& test_case, const AxisExtent& e, Overflow overflow, int spare, int threads,
               Tensor& result, const Body& body) {
   if (result.size() == 0) return;
   const Tensor& x = test_case.input("x");
   const Format& output = result.format();
-  // A part is some 2^14 elements: rows, or columns of one outer row, turned into rows and back.
+  // A task has about 2^14 elements: rows if the dimension is the last one, otherwise columns of one
+  // outer row, which are transposed into rows and back.
   const std::int64_t together = std::clamp<std::int64_t>((1 << 14) / e.n, 1, 1 << 14);
   const bool along = e.inner == 1;
   const std::int64_t lines = along ? e.outer : e.inner;
@@ -84,7 +87,8 @@ template <typename Scratch, typename Body>
 void for_lines(const Tensor& x, const AxisExtent& e, int threads, const Body& body) {
   const std::int64_t together =
       std::max<std::int64_t>((1 << 16) / std::max<std::int64_t>(e.n, 1), 1);
-  // Rows, or columns of one outer row, turned into rows.
+  // A task reads rows if the dimension is the last one, otherwise columns of one outer row, which
+  // it transposes into rows.
   const bool along = e.inner == 1;
   const std::int64_t lines = along ? e.outer : e.inner, parts = (lines + together - 1) / together;
   parallel_for(along ? parts : parts * e.outer, threads, [&](std::int64_t part) {

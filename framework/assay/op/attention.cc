@@ -35,7 +35,7 @@ bool holds_only_numbers(const std::vector<double>& values) {
   return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
 }
 
-// The steps of a machine for a part of the rows of queries.
+// Computes a block of rows of queries step by step, as a machine does.
 class MachineRows {
  public:
   MachineRows(const Call& call, const Attention& a, const SumOrder& order, std::int64_t part)
@@ -53,7 +53,7 @@ class MachineRows {
         sums_(static_cast<std::size_t>(rows_), 0.0f) {}
 
   void run(Tensor& result) {
-    // Keys that none of these queries sees have weight 0 and change nothing.
+    // Skips the keys that none of these queries sees. Their weights are 0, so they change nothing.
     std::int64_t keys = 0;
     for (std::int64_t i = 0; i < rows_; ++i) keys = std::max(keys, a_.seen(batch_, first_ + i));
     const bool running = a_.tile < a_.keys;
@@ -91,7 +91,8 @@ class MachineRows {
         factors[at(i)] = run_on(i, n, row, scratch.data());
       else
         softmax(n, row, scratch.data());
-      // Replaces the value that a saturating unit made of -infinity.
+      // The weights of unseen keys are 0, also if a saturating unit replaced their score of
+      // -infinity.
       std::fill(row + seen, row + n, 0.0f);
       encode_array(a_.input, row, at(n), codes.data());
       decode_array(a_.input, codes.data(), at(n), weights.data() + i * n);
@@ -114,8 +115,8 @@ class MachineRows {
     }
   }
 
-  // The products of weights and values. Each row leaves out the keys that it does not see, because
-  // 0 times an infinity or NaN would be NaN. A finite value of such a key has no influence either.
+  // Multiplies weights and values. Each row leaves out the keys that it does not see, because 0
+  // times an infinity or NaN would be NaN. A finite value of such a key has no influence either.
   void multiply_what_is_seen(std::int64_t begin, std::int64_t n, const std::vector<double>& weights,
                              std::vector<double>& v, std::vector<float>& product) const {
     const std::vector<double> all = v;
@@ -128,7 +129,7 @@ class MachineRows {
     }
   }
 
-  // Replaces x by exp(x - most), and returns the sum.
+  // Replaces x by exp(x - most), and returns the sum of these exponentials.
   float exponentials(std::int64_t n, float most, float* x, float* scratch) const {
     vector_apply(unit_, VectorOp::kSub, n, x, {&most, true}, x, x);
     vector_apply(unit_, VectorOp::kExp, n, x, x, x, x);
@@ -143,8 +144,8 @@ class MachineRows {
     vector_apply(unit_, VectorOp::kDiv, n, x, {&sum, true}, x, x);
   }
 
-  // Updates the maximum so far, and turns the scores of a tile into weights by it. Returns the
-  // factor for what earlier tiles added up.
+  // Updates the running maximum of row i, and turns the scores of a tile into weights relative to
+  // it. Returns the factor by which the sums of earlier tiles must be multiplied.
   float run_on(std::int64_t i, std::int64_t n, float* x, float* scratch) {
     float &most = maxima_[at(i)], &total = sums_[at(i)];
     const float before = most, tile[] = {most, vector_maximum(n, x)};
@@ -172,10 +173,11 @@ class MachineRows {
 // -- The reference --------------------------------------------------------------------------------
 
 // Golden rows [first, first + rows): the products q k^T, the weights exp(scaled score - the row's
-// largest), which are not yet divided by their sum, and their sums.
+// largest), and the sums of the weights. The weights are not yet divided by their sum.
 struct Weights {
-  // Both ways to sum give the same float64 after rounding. Beyond float64 the quick sum has an
-  // error that is not 0, and differs from the sum of exponentials_of().
+  // The sum of a row's weights, from a quick way or from exponentials_of(). Both give the same
+  // float64 after rounding. `error` is the relative error of a quick sum beyond float64, and 0 for
+  // exponentials_of().
   struct Sum {
     Quad value;
     double error;  // relative
@@ -184,8 +186,8 @@ struct Weights {
   std::vector<Sum> sums;
 };
 
-// Computes exp of each scaled score minus the largest one, and returns their sum. Uses
-// double-double arithmetic if all are within the range of exp in it, and binary128 otherwise.
+// Writes exp(scaled score - the largest) to `weights`, and returns the sum of the weights. Uses
+// double-double arithmetic if all of its arguments of exp are in range, and binary128 otherwise.
 // `factor` times a score is exact in both.
 Quad exponentials_of(std::int64_t n, const double* scores, double factor, double* weights) {
   double top = scores[0], least = scores[0] * factor;
@@ -269,7 +271,7 @@ void reference_part(const ReferenceCall& call, const Attention& a, std::int64_t 
   if (!a.causal) exact_matmul(rows, a.width, a.keys, w.weights.data(), v.data(), out.data(), 1);
   for (std::int64_t i = 0; i < rows; ++i) {
     double* row = out.data() + i * a.width;
-    // Keys that are not seen are not part of the sum, because 0 times infinity is NaN.
+    // Leaves out keys that the query does not see, because 0 times infinity is NaN.
     if (a.causal) {
       exact_matmul(1, a.width, a.seen(batch, first + i), w.weights.data() + i * a.keys, v.data(),
                    row, 1);
@@ -288,7 +290,7 @@ void reference_part(const ReferenceCall& call, const Attention& a, std::int64_t 
 Tensor run_attention(const Call& call) {
   const Attention a = attention_of(call.test_case, call.output);
   const SumOrder order = sum_order(call, a.input);
-  (void)dot_model(call.machine, a.input);  // throws here, not on a thread
+  (void)dot_model(call.machine, a.input);  // throws before the threads start
   if (!fits_float32(block_arithmetic(arithmetic_of(call, a.input)))) {
     refuse_case(call.test_case.name, "attention computes in float32; q is {}", a.input.name);
   }
@@ -307,7 +309,7 @@ Tensor attention_reference(const ReferenceCall& call) {
   return result;
 }
 
-// The values that a matrix unit replaces by 0, for operands of a dtype.
+// Says which subnormal numbers a machine's matrix unit replaces by 0, for operands of one dtype.
 struct Flushing {
   bool inputs = false;  // subnormal operands
   bool sums = false;    // subnormal sums
@@ -322,8 +324,8 @@ Flushing flushing_of(const Format& input, const Machine& machine) {
   return found;
 }
 
-// Returns each value that a unit replaces by 0 if it flushes subnormal operands, and 0 for the
-// others.
+// Returns the sizes that are subnormal in the operand's dtype, and 0 in place of the others. These
+// are what a unit loses if it flushes subnormal operands.
 std::vector<double> subnormal_part(const Format& input, std::vector<double> sizes) {
   for (double& v : sizes) v = v < min_normal(input) ? v : 0;
   return sizes;
@@ -346,23 +348,22 @@ AttentionBounds bounds_of_attention(const Case& c, const Machine& machine) {
   // relative to sum |a b|.
   const auto product = [](std::int64_t n) { return static_cast<double>(n + 2) * 0x1p-23; };
   const std::int64_t tiles = (a.keys + a.tile - 1) / a.tile;
-  // The absolute loss of a product's sum at each of its roundings, in addition to the relative
-  // error.
+  // The absolute loss at each rounding of a product's sum, in addition to the relative error.
   const double tiny_sum = roundoff.tiny + (flushing.sums ? min_normal(float32) : 0);
   const SumRoundings of_tile = sum_roundings(c, a.tile, float32, roundoff);
   const double loss = of_tile.loss();
-  // The relative error of the running sum: the roundings of each tile, and the multiplication and
-  // addition of each later tile.
+  // The relative error of the running sum of weights. Each later tile adds the error of exp in its
+  // factor, and the roundings of a multiplication and an addition.
   const double running = static_cast<double>(tiles - 1) * (f + 3 * u);
   std::vector<double> bounds(at(element_count(a.output)));
   Unbounded unbounded;
-  // Writes the bounds of row i of a part. `widest`: the largest value of v.
+  // Writes the bounds of row i of a block to `to`. `widest` is the largest |v|.
   const auto row_bounds = [&](std::int64_t i, std::int64_t seen, const Weights& w,
                               const std::vector<double>& sizes, const std::vector<double>& lost,
                               const std::vector<double>& mixed, const std::vector<double>& v,
                               double widest, double* to) {
-    // The largest error of a score, and how far scores lie below the maximum. A key whose score is
-    // -infinity has no weight.
+    // `off` is the largest error of a score. `most` and `lowest` are the largest and the smallest
+    // score. A key whose score is -infinity has no weight.
     double off = 0, most = -kInfinity, lowest = kInfinity;
     bool is_number = true;
     for (std::int64_t j = 0; j < seen; ++j) {
@@ -378,14 +379,14 @@ AttentionBounds bounds_of_attention(const Case& c, const Machine& machine) {
       require_range(c, float32, "a score",
                     (1 + product(a.depth)) * sizes[key] * std::max(1.0, std::abs(a.scale)));
     }
-    if (!is_number || !std::isfinite(most)) {  // the row is NaN
+    if (!is_number || !std::isfinite(most)) {  // the row's result is NaN
       std::fill_n(to, a.width, kNan);
       return;
     }
     // Weights below exp(-104) are lost, whatever their error is.
     const double depth = std::min(most - lowest, 104.0);
     const double weight = (1 + f) * std::exp(2 * off + u * depth * static_cast<double>(tiles)) - 1;
-    // The share that a sum of weights, which are not negative, may lose.
+    // The share of the sum of weights that may be lost. Weights are not negative.
     const double sum = std::min((1 + weight) * (1 + running) - 1, 1.0) + loss;
     if (!(sum < 1 - 0x1p-20)) {
       refuse_case(c.name, "no tolerance can be derived: the roundings of attention leave no digit");
@@ -394,13 +395,13 @@ AttentionBounds bounds_of_attention(const Case& c, const Machine& machine) {
                                 (1 + product(a.tile)) / (1 - sum) -
                             1;
     const double total = static_cast<double>(w.sums[at(i)].value);
-    // The rounding of a weight that is subnormal, in float32 and in the operands' dtype, for every
-    // key.
+    // The rounding errors of subnormal weights, in float32 and in the operands' dtype, for all
+    // keys.
     const double tiny = static_cast<double>(a.keys) * (min_subnormal(a.input) + roundoff.tiny);
     // The losses of the second product's sums and of its quotient.
     const double sums = (static_cast<double>(a.keys) / total + 2) * 2 * tiny_sum;
-    // The terms of keys whose weight or whose v may be replaced by 0. A weight is cast either
-    // before or after it is divided by the sum.
+    // The terms of keys whose weight or whose v may be subnormal and replaced by 0. A weight is
+    // cast either before or after it is divided by the sum.
     const double least = (1 + weight) * total / (1 - sum) * min_normal(a.input);
     std::vector<double> flushed(at(a.width), 0.0);
     for (std::int64_t key = 0; flushing.inputs && key < seen; ++key) {
@@ -423,7 +424,7 @@ AttentionBounds bounds_of_attention(const Case& c, const Machine& machine) {
     auto q = matrix_rows(c.input("q"), batch, first, rows);
     auto k = transposed(a.keys, a.depth, matrix_rows(c.input("k"), batch, 0, a.keys));
     auto v = matrix_rows(c.input("v"), batch, 0, a.keys);
-    // The scores find each NaN and infinity in q and k. `bad` lists those in v.
+    // The scores show each NaN and infinity of q and k. `bad` lists those of v.
     std::vector<std::pair<std::int64_t, std::int64_t>> bad;  // key, column
     for (std::int64_t i = 0; i < std::ssize(v); ++i) {
       if (!std::isfinite(v[at(i)])) bad.emplace_back(i / a.width, i % a.width);
@@ -435,7 +436,8 @@ AttentionBounds bounds_of_attention(const Case& c, const Machine& machine) {
     std::vector<double> sizes(w.scores.size(), 0.0), mixed(at(rows * a.width));
     exact_matmul(rows, a.keys, a.depth, q.data(), k.data(), sizes.data(), 1);
     exact_matmul(rows, a.width, a.keys, w.weights.data(), v.data(), mixed.data(), 1);
-    std::vector<double> lost(w.scores.size(), 0.0);  // of each score, at most
+    // The most that each score may lose because the unit flushes subnormal operands.
+    std::vector<double> lost(w.scores.size(), 0.0);
     if (flushing.inputs) {
       const auto small_q = subnormal_part(a.input, q), small_k = subnormal_part(a.input, k);
       std::vector<double> by_k(lost.size(), 0.0);
@@ -489,7 +491,8 @@ DerivedTolerance attention_tolerance(const Case& c) {
                     rtol > 0 ? formatted("; rtol: rounding to {}", output_format(c).name) : "")};
 }
 
-// Sizes are batch dimensions, then L, S and D (of v, too), each at least 1.
+// The recipe's sizes are the batch dimensions, then L, S and D, each at least 1. v has D columns,
+// too.
 void generate_attention(const Recipe& recipe, Case& c) {
   const std::vector<std::int64_t>& sizes = recipe.sizes;
   check_sizes(recipe, c, 3, kAnyRank, "sizes L,S,D of at least 1, batch dimensions before them");

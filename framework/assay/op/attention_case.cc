@@ -14,7 +14,6 @@ Attention attention_of(const Case& c, const Format& output) {
   return a;
 }
 
-// Rows [begin, begin + n) of the matrix `batch` of an operand, as float64.
 std::vector<double> matrix_rows(const Tensor& tensor, std::int64_t batch, std::int64_t begin,
                                 std::int64_t n) {
   const Shape& shape = tensor.shape();

@@ -1,5 +1,5 @@
-// An attention as the operator, its golden result, its bounds and its expected errors take it
-// apart.
+// The operands and parameters of an attention, as its operator, golden result, bounds and expected
+// errors read them.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace assay {
 
 struct Attention : AttentionShape {
-  static constexpr std::int64_t kRows = 256;  // queries of a part
+  static constexpr std::int64_t kRows = 256;  // number of queries that one task computes
 
   const Case& test_case;
   const Format& input;
@@ -20,7 +20,8 @@ struct Attention : AttentionShape {
   std::int64_t parts() const { return batch * ((queries + kRows - 1) / kRows); }
 };
 
-// Throws Refusal that names the case if its operands or parameters do not fit.
+// Returns the attention of a case. Throws Refusal, which names the case, if its operands or
+// parameters do not fit.
 Attention attention_of(const Case& test_case, const Format& output);
 
 // Returns the rows [begin, begin + n) of the matrix `batch` of an operand, as float64.

@@ -18,14 +18,15 @@
 namespace assay {
 namespace {
 
-// The errors of a row's weights, exp(scaled score - largest) / sum, as chance makes them. They are
-// relative errors: of each weight's term, which the sum shares (`mean`, `variance`), of its cast
-// only (`of_cast`), and of the sum's own roundings (`of_sum`).
+// The errors that chance makes in a row's weights, exp(scaled score - largest) / sum. They are
+// relative errors. `mean` and `variance` are those of each weight's term, which the sum shares.
+// `of_cast` is the mean square for the cast of each weight, and `of_sum` is the variance of the
+// sum's own roundings.
 struct ChanceWeights {
   std::vector<double> weight, mean, variance, of_cast;
   std::vector<double> depth;  // scaled score - largest
-  // The second product's operand, and the number that its result is divided by afterwards: the sum
-  // if there is a running maximum, 1 otherwise.
+  // The weights as operand of the second product, and the number by which its result is divided
+  // afterwards. This is the sum of weights if there is a running maximum, and 1 otherwise.
   std::vector<double> operand;
   double divisor = 1;
   double of_sum = 0;
@@ -77,7 +78,7 @@ ChanceWeights chance_weights(const Attention& a, const ChanceUnit& unit, const d
     w.mean.push_back(score.mean);
     const double relative_variance = size < 0x1p-500 ? 0 : term.variance / (size * size);
     w.variance.push_back(score.variance + relative_variance);
-    term.variance = 0;  // what the terms contribute to the sum is in `variance`
+    term.variance = 0;  // `variance` already counts the term's error in the sum
     terms.push_back(term);
   }
   const Uncertain sum = unit.sum(terms);
@@ -87,7 +88,7 @@ ChanceWeights chance_weights(const Attention& a, const ChanceUnit& unit, const d
   if (running) w.divisor = sum.value;
   for (const Uncertain& term : terms) {
     w.weight.push_back(term.value / sum.value);
-    // The largest term is 1, without any error.
+    // The largest term is exactly 1, so it is rounded without error.
     Uncertain weight = running && term.value == 1
                            ? Uncertain::exact(1)
                            : Uncertain::inexact(running ? term.value : term.value / sum.value);
@@ -96,7 +97,7 @@ ChanceWeights chance_weights(const Attention& a, const ChanceUnit& unit, const d
     w.operand.push_back(weight.value);
     w.of_cast.push_back(relative_square(weight));
     if (!unit.any_order || !(weight.value > 0)) continue;
-    // A kernel may cast the terms or the weights.
+    // A kernel may cast the terms, or the weights after the division. The larger error counts.
     Uncertain share = Uncertain::inexact(term.value / sum.value);
     share.round(step);
     if (a.input.precision < 24) share.round(cast);
@@ -121,7 +122,7 @@ struct PaddedRows {
   }
 };
 
-// Numbers of one row's columns.
+// One row's results, errors and factors, with one number for each column.
 struct RowErrors {
   std::vector<double> out, mean, variance;
   std::vector<double> cooler, off;  // without a machine
@@ -129,8 +130,8 @@ struct RowErrors {
       : out(width), mean(width), variance(width), cooler(width), off(width) {}
 };
 
-// Computes ExpectedErrors::pull of one row. The weight of a key has one error for all columns of v.
-// The columns are therefore added up first, each with its `factor`, which has the sign of the
+// Computes ExpectedErrors::pull of one row. The weight of a key has one error, which all columns of
+// v share. So the columns are first added up, each with its `factor`, which has the sign of the
 // result.
 double row_pull(const ChanceWeights& w, const simd::WeightedAverage& row,
                 const std::vector<double>& factor, const std::vector<double>& out) {
@@ -221,8 +222,8 @@ ExpectedErrors attention_errors(const Case& c, const Machine& machine, int threa
         errors.line[to] = static_cast<std::int32_t>(batch * a.queries + first + i);
         errors.drift[to] = sums.drift[from] / w.divisor;
         if (unit.any_order) {
-          // The factors log2(e) and the scale are rounded, or neither is: all scores share this
-          // error.
+          // log2(e) and the scale are either both rounded or not rounded, and all scores share this
+          // error. So it counts as drift.
           errors.drift[to] += std::abs(mean) + std::abs(a.scale) * row.off[column] +
                               std::abs(row.cooler[column]) * unit_roundoff(float32) / 2;
           mean = 0;
@@ -230,13 +231,14 @@ ExpectedErrors attention_errors(const Case& c, const Machine& machine, int threa
         errors.mean[to] = mean + sums.mean[from] / w.divisor;
         variance += sums.variance[from] / (w.divisor * w.divisor);
         if (tiles > 1) {
-          // Each later tile multiplies and adds. The quotient is the last rounding of float32.
+          // Each later tile multiplies the output once and adds to it once. The division by the sum
+          // is the last rounding in float32.
           Uncertain step = Uncertain::inexact(out);
           step.round(RoundingStep(float32));
           variance += static_cast<double>(2 * (tiles - 1)) * step.variance;
           if (&output != &float32) variance += step.variance;
         } else if (unit.any_order) {
-          // A quotient, and the rescaling of a running maximum.
+          // A kernel may round a quotient, and may rescale the output for a running maximum.
           Uncertain step = Uncertain::inexact(out);
           step.round(RoundingStep(float32));
           variance += 4 * step.variance;

@@ -70,9 +70,9 @@ using rows::kKnown;
 
 constexpr std::string_view kNotePrefix = "x_";
 
-// Returns the schema's name that `name` is probably a misspelling of, or an empty string. The two
-// may differ by about one letter, and in case. Short words get an empty string, because too many
-// names are close to them.
+// Returns the schema's name that `name` is probably a misspelling of, or an empty string. A
+// misspelling may differ by about one letter, and in upper and lower case. Short words get an empty
+// string, because too many names are close to them.
 std::string near_known(std::string_view name) {
   std::string small(name);
   std::transform(small.begin(), small.end(), small.begin(),

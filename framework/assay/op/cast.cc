@@ -65,8 +65,9 @@ std::uint64_t convert(const Conversion& how, std::uint64_t bits) {
       if (!upper_half || how.to.is_signed() == how.from.is_signed()) return bits;
       return negative ? 0 : encode(how.to, max_finite(how.to));
     }
-    // Rounding to odd first has the result of one rounding if the second format has at least two
-    // bits of precision less, as every named one but float64 has (Boldo and Melquiond).
+    // A number that is first rounded to odd and then to the second format has the result of one
+    // rounding, if the second format has at least two bits of precision less (Boldo and Melquiond).
+    // Every format except float64 has.
     value = integer64_to_float64(negative, negative ? 0 - bits : bits,
                                  how.to.precision == 53 ? mode : Rounding::kToOdd);
   } else {
@@ -87,7 +88,8 @@ std::uint64_t convert(const Conversion& how, std::uint64_t bits) {
 
 // -- The reference: the same rule by arithmetic on numbers ---------------------------------------
 
-// Holds every int64 and float64, and what is computed from one.
+// A number type that holds every int64 and float64, and all numbers that are computed from one of
+// them.
 using Wide = long double;
 static_assert(std::numeric_limits<Wide>::digits >= 64, "long double holds every int64");
 
@@ -128,7 +130,7 @@ double overflowed(const Conversion& how, bool negative, bool finite) {
   return std::copysign(size, negative ? -1.0 : 1.0);
 }
 
-// Formats with sign, exponent and mantissa: the result is a whole number of quanta.
+// Rounds to a format with sign, exponent and mantissa: the result is a whole number of quanta.
 template <typename Real>
 double reference_float(const Conversion& how, Real value) {
   const bool negative = std::signbit(value);
@@ -173,15 +175,16 @@ std::uint64_t reference(const Conversion& how, const Format& output, std::uint64
   return reference_of(how, output, static_cast<Wide>(value));
 }
 
-// Conversions that whole arrays make fast: to nearest even, from values that a float64 holds.
+// True if a whole array can be converted at once, which is faster: to nearest even, from values
+// that a float64 holds.
 bool by_array(const Conversion& how) {
   return how.rounding == Rounding::kNearestEven && how.subnormals == Subnormals::kGradual &&
          !is_integer64(how.from) && how.to.is_float() && how.to.specials != Specials::kFinite &&
          how.to.specials != Specials::kScale;
 }
 
-// Formats without sign, exponent and mantissa have no second path. The tests of
-// framework/assay/format cover them.
+// True if the golden result has a path of its own. Formats without sign, exponent and mantissa have
+// none, but the tests of framework/assay/format cover them.
 bool has_reference(const Format& f) {
   return f.specials != Specials::kTapered && f.specials != Specials::kScale;
 }

@@ -22,10 +22,10 @@ constexpr std::int64_t kMostSamples = 1 << 20;  // of one bin
 // The case's operands and parameters, checked.
 struct Pool {
   std::int64_t batch, channels, height, width, rois, pooled_height, pooled_width, sampling_ratio;
-  double scale, gamma;  // which a kernel gets in float32
+  double scale, gamma;  // a kernel gets them in float32
   std::vector<double> boxes, shifts;
 
-  // Extents of one roi along one dimension d: 0 is W, 1 is H.
+  // Extents of one region along a dimension d. d = 0 is the width, and d = 1 is the height.
   double low(std::int64_t roi, int d) const { return box(roi, 1 + d); }
   double high(std::int64_t roi, int d) const { return box(roi, 3 + d); }
   std::int64_t bins(int d) const { return d == 0 ? pooled_width : pooled_height; }
@@ -105,7 +105,7 @@ Pool pool_of(const Case& c) {
   return p;
 }
 
-// One roi along one dimension, in a number type's arithmetic.
+// The extent of one region along one dimension, computed in the arithmetic of Real.
 template <typename Real>
 struct RoiExtent {
   Real start, size, bin;
@@ -151,10 +151,10 @@ void coordinates(const Pool& p, const RoiExtent<float>& s, std::int64_t bin, dou
   }
 }
 
-// A coordinate between two pixels.
+// A coordinate between the pixels `low` and `high`.
 struct Between {
   std::int64_t low = 0, high = 0;
-  float to_high = 0, to_low = 0;  // distances from low and from high
+  float to_high = 0, to_low = 0;  // distances of the coordinate from `low` and from `high`
   bool inside = false;
 };
 
@@ -212,12 +212,13 @@ void emulate_roi(const Case& c, const Pool& p, std::int64_t roi, bool fused,
   }
 }
 
-// The reference. A sample is the sum of all pixels, each weighted by the hat functions of its
-// distance from the sample. Samples along y and along x are independent, so their weights are
-// summed first.
+// Weights of the reference. A sample is the sum of all pixels, each weighted by the hat functions
+// of its distance from the sample. Samples along y and along x are independent, so the weights of
+// all samples of a bin are summed first.
 struct PoolWeights {
-  std::vector<double> pixels;  // one a row (column) of the image
-  double nearest_edge;  // the smallest distance of a sample from an edge, beyond which it is 0
+  std::vector<double> pixels;  // one for each row (column) of the image
+  // The smallest distance of a sample from an edge at which its value jumps to 0.
+  double nearest_edge;
 };
 
 PoolWeights weights_of(const Pool& p, const RoiExtent<double>& s, int d, std::int64_t bin,
@@ -279,7 +280,7 @@ Tensor pooled(const Case& c, const Format& output, int threads, const PoolRoi& p
     c.input("input").view().read(static_cast<std::int64_t>(p.box(roi, 0)) * image_size, image_size,
                                  image.data());
     pool(p, roi, image, out);
-    // The result has the channels outermost.
+    // The result has channels as its outer dimension, and `out` has bins.
     std::vector<double> turned(out.size());
     for (std::int64_t channel = 0; channel < p.channels; ++channel) {
       for (std::int64_t bin = 0; bin < bins; ++bin) {
@@ -313,15 +314,16 @@ DerivedTolerance deform_roi_pool_tolerance(const Case& c) {
   const Format& output = output_format(c);
   const Pool p = pool_of(c);
   constexpr double u = 0x1p-24;
-  double error = 0, samples = 1;  // of a coordinate; of a bin, at most
+  // The largest error of a coordinate, and the largest number of samples in a bin.
+  double error = 0, samples = 1;
   for (std::int64_t roi = 0; roi < p.rois; ++roi) {
     double product = 1;
     for (const int d : {0, 1}) {
       const RoiExtent<double> side = extent_of<double>(c, p, roi, d);
       const RoiExtent<float> rounded = extent_of<float>(c, p, roi, d);
       // The corners are at most `reach`, and a size is at most twice that. The roundings of each
-      // step and of the two parameters are counted generously: 40 of the reach without a shift, and
-      // 20 more for each unit of gamma * offset.
+      // step and of the two parameters are counted generously: as 40 u reach without a shift, with
+      // the unit roundoff u, and as 20 u reach more for each unit of gamma * offset.
       const double reach =
           std::max(std::abs(p.low(roi, d)), std::abs(p.high(roi, d))) * std::abs(p.scale) + 0.5;
       double shift = 0;
@@ -364,8 +366,8 @@ DerivedTolerance deform_roi_pool_tolerance(const Case& c) {
       step = std::max(step, std::abs(pixels[i + width] - pixels[i]));
     }
   }
-  // A sample has 3 roundings of a weight and its product, and 3 sums. The bin adds its sum and its
-  // division.
+  // A sample has 3 roundings of a weight and its product, and 3 roundings of sums. The bin adds one
+  // rounding for the sum of each sample and one for the division.
   const double atol =
       (2 * error * step + (7 + samples) * u * largest) * (1 + unit_roundoff(output)) +
       min_subnormal(output);

@@ -39,8 +39,8 @@ namespace assay {
 // to 0, or rh / PH on the other side of a whole number.
 std::vector<Operator> deform_roi_pool_operators();
 
-// Returns every sample's y, then every sample's x, in float32, each in the order n x PH x PW x gh
-// (gw).
+// Returns the float32 coordinates of all samples: first every sample's y, in the order n x PH x PW
+// x gh, then every sample's x, in the order n x PH x PW x gw.
 std::vector<float> deform_roi_coordinates(const Case& test_case, bool fused);
 
 }  // namespace assay

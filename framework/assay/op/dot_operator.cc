@@ -228,7 +228,8 @@ std::optional<DotModel> product_model(const Case& c, const Machine& machine, con
   const MatrixUnit unit = matrix_unit({c, machine, output, 1});
   std::optional<DotModel> model = unit.model;
   if (model && unit.split.terms > 0) {
-    // Parts of K are added in float32, in the same way as partial sums that are promoted.
+    // Parts of K are added in float32, as partial sums are that are promoted. So the model gets the
+    // longest part as its interval of promotion.
     const std::int64_t k = matmul_shape(c).k;
     const KParts parts = k_order(unit.split, false, k, 0).parts;
     std::int64_t part = 1;
@@ -291,8 +292,8 @@ void require_machine(const Case& c) {
 
 namespace {
 
-// The common part of all ways to compute dot. Sums start from c, and add_products(rows, k, a, b,
-// sums) adds the products to `rows` sums.
+// Computes dot, as all of its paths do: sums start from c, and add_products(rows, k, a, b, sums)
+// adds the products to `rows` sums.
 template <typename AddProducts>
 Tensor dot_products(const Case& c, const MatrixUnit& unit, const Format& output, int threads,
                     const AddProducts& add_products) {
@@ -318,7 +319,8 @@ void add_products_exactly(std::int64_t rows, std::int64_t k, const double* a, co
   }
 }
 
-// The unit of dot: with a float16 c and result the accumulator is float16, rounded to nearest.
+// Returns the matrix unit of dot. If c and the result are float16, its accumulator is float16,
+// rounded to nearest.
 MatrixUnit dot_unit(const Call& call) {
   MatrixUnit unit = matrix_unit(call);
   if (!unit.sums_exactly() && sums_in_float16(call.test_case, call.output)) {
@@ -350,7 +352,7 @@ Tensor dot_reference(const ReferenceCall& call) {
                       add_products_exactly);
 }
 
-// The bounds of the sums before they are rounded to the output's format.
+// Returns the bounds of the sums' errors before the sums are rounded to the output's format.
 std::vector<double> sum_errors(const Case& c, const Machine& machine, Unbounded& unbounded,
                                int threads) {
   check_shapes(c);
@@ -385,7 +387,7 @@ ExpectedErrors dot_errors(const Case& c, const Machine& machine, int threads) {
   const std::int64_t n = a.shape()[0], k = a.shape()[1];
   const MatrixUnit unit = dot_unit({c, machine, output, threads});
   const std::vector<double> starts = finite_or_zero(c.input("c").view().values());
-  // Each sum starts from c, however the machine adds a bias.
+  // Each sum starts from c, also on a machine that adds the bias of a matmul last.
   Machine from_c = machine;
   from_c.bias_first.value = true;
   const Machine& summed_by = is_any_machine(machine) ? machine : from_c;
@@ -445,7 +447,7 @@ DerivedTolerance dot_tolerance(const Case& c) {
               output.name, accumulator.name, k, short_number(largest, 4))};
 }
 
-// Sizes are n, K. c is of the output's dtype.
+// The recipe's sizes are n and K. c has the output's dtype.
 void generate_dot(const Recipe& recipe, Case& c) {
   check_sizes(recipe, c, 2, 2, "sizes n,K of at least 1");
   const std::int64_t n = recipe.sizes[0], k = recipe.sizes[1];

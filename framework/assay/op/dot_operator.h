@@ -24,12 +24,14 @@ std::vector<Operator> dot_operators();
 
 // Describes how the products of a case's operands a and b are summed.
 struct MatrixUnit {
-  // Empty if sums are exact: sums of the reference, and of integers.
+  // The model by which the unit sums products. Empty if sums are exact, which is the case for the
+  // reference and for integers.
   std::optional<DotModel> model;
   // The machine's behaviour when an integer sum overflows int32. Empty for the reference and for
   // floats.
   std::optional<IntegerOverflow> overflow = std::nullopt;
-  // The format that operands are rounded to first. nullptr if they are not rounded.
+  // The format to which operands are rounded before they are multiplied. nullptr if they are not
+  // rounded.
   const Format* compute = nullptr;
   Rounding compute_rounding = Rounding::kNearestEven;
   // Each operand is split into two terms: its value rounded to `compute`, and the remainder rounded
@@ -40,14 +42,14 @@ struct MatrixUnit {
   bool round_before_bias = false;
 
   bool sums_exactly() const { return !model; }
-  // Returns a matrix as the unit reads it, row-major: products are exact in these values. Returns
-  // the matrix unchanged if operands are split into two terms.
+  // Returns a matrix as the unit reads it, row-major. Products of the returned values are exact.
+  // Returns the matrix unchanged if operands are split into two terms.
   std::vector<double> operand(const TensorView& matrix) const;
-  // Writes the same values to `to`, which has the size of the matrix. `threads` is the number of
-  // threads. 0 means default_threads().
+  // Writes the values that operand() returns to `to`, which has the size of the matrix. `threads`
+  // is the number of threads. 0 means default_threads().
   void read_operand(const TensorView& matrix, std::span<double> to, int threads) const;
-  // The operands m x k and k x n, as operand() returns them, in the order of summation. `a` and `b`
-  // refer to the operands that were passed in, which are not copied, or to own_a and own_b.
+  // The operands m x k and k x n, as operand() returns them, with k in the order of summation. `a`
+  // and `b` refer to the operands that were passed in, which are not copied, or to own_a and own_b.
   struct Summed {
     DotModel model;
     std::int64_t k = 0;
@@ -57,20 +59,21 @@ struct MatrixUnit {
   };
   Summed summed(std::int64_t m, std::int64_t n, std::int64_t k, std::span<const double> a,
                 std::span<const double> b) const;
-  // The two terms of an operand's value. The remainder of an infinity or NaN is 0.
+  // first_term() and rest() are the two terms of an operand's value. The rest of an infinity or NaN
+  // is 0.
   double first_term(double value) const;
   double rest(double value) const;
-  // Converts exact sums to the accumulator's values: with `overflow`, to int32.
+  // Converts exact sums to values that the accumulator can hold: to int32 if `overflow` is set.
   void hold(std::span<double> sums) const;
 };
 
-// Returns the unit of a case's inputs a and b, with exact sums. Operands are read as the case's
-// parameters require: compute_dtype (tfloat32, hfloat32 or bfloat16, for float32 operands),
-// compute_rounding and, for matmul, compute_terms. Throws Refusal, which names the
-// case, if operands or parameters do not go together.
+// Returns the unit that reads a case's inputs a and b, with exact sums. Operands are read as the
+// case's parameters require: compute_dtype (tfloat32, hfloat32 or bfloat16, for float32 operands),
+// compute_rounding and, for matmul, compute_terms. Throws Refusal, which names the case, if
+// operands or parameters do not go together.
 MatrixUnit exact_unit(const Case& test_case);
-// Returns the same unit with the machine's sums, as promotion_interval changes them. Throws
-// Refusal, which names the case and what its machine lacks.
+// Returns the unit of exact_unit(), but with the machine's sums, as promotion_interval changes
+// them. Throws Refusal, which names the case and what its machine lacks.
 MatrixUnit matrix_unit(const Call& call);
 // Returns `own` and then the parameters that matrix_unit() reads, as an operator lists them.
 std::vector<Parameter> product_parameters(std::vector<Parameter> own);
@@ -103,7 +106,7 @@ std::string why_machine_is_needed(const Case& test_case);
 // Throws Refusal if why_machine_is_needed() returns a reason.
 void require_machine(const Case& test_case);
 
-// The reason why a product of integers has no tolerance.
+// The words for the reason why a product of integers has no tolerance.
 inline constexpr std::string_view kExactSums = "integers are multiplied and summed exactly";
 
 }  // namespace assay

@@ -16,10 +16,11 @@
 namespace assay {
 namespace {
 
-// An operator of this family: what it computes of its inputs, in the order of its row.
+// An operator of this family: the operation that it computes, and the names of its inputs in the
+// order of its row.
 struct Operation {
   VectorOp op;
-  // Names of the operands; nullptr after the second if there are two
+  // Names of the operands. The third is nullptr if there are two.
   std::array<const char*, 3> names;
 };
 constexpr Operation kAdd = {VectorOp::kAdd, {"a", "b", nullptr}};
@@ -67,8 +68,9 @@ VectorOperand<T> read_operand(const Tensor& tensor, std::int64_t begin, std::int
   return {to.data(), scalar};
 }
 
-// The reference. float64's own operations are correctly rounded, and rounding them again to at most
-// 24 bits changes nothing. a * b + c is the exception: a narrower output takes the exact sum.
+// Computes one element of the reference. float64's own operations are correctly rounded, and
+// rounding their results again to at most 24 bits changes nothing. a * b + c is the exception: for
+// a narrower output it is computed from the exact sum.
 double reference(VectorOp op, double a, double b, double c, bool narrow) {
   switch (op) {
     case VectorOp::kAdd:
@@ -90,7 +92,7 @@ double reference(VectorOp op, double a, double b, double c, bool narrow) {
   return sum.to_odd();
 }
 
-// Elements [begin, begin + n) of the result, in the unit's arithmetic.
+// Computes elements [begin, begin + n) of the result, in the unit's arithmetic.
 template <typename T>
 void emulate_part(const Call& call, const VectorArithmetic& unit, VectorOp op,
                   const Operands& operands, std::int64_t begin, std::int64_t n, Tensor& result) {
@@ -104,7 +106,7 @@ void emulate_part(const Call& call, const VectorArithmetic& unit, VectorOp op,
                result.bytes() + begin * call.output.storage_bytes);
 }
 
-// The same part of the golden result.
+// Computes elements [begin, begin + n) of the golden result.
 void reference_part(const ReferenceCall& call, VectorOp op, const Operands& operands, bool narrow,
                     std::int64_t begin, std::int64_t n, Tensor& result) {
   std::vector<double> values[3], out(static_cast<std::size_t>(n));
@@ -224,7 +226,8 @@ DerivedTolerance elementwise_tolerance(const Case& c) {
   double largest = 0;
   for (std::size_t i = 0; i < std::max({a.size(), b.size(), added.size()}); ++i) {
     const double product = value_at(a, i) * value_at(b, i), third = value_at(added, i);
-    if (std::isnan(product) || !std::isfinite(third)) continue;  // so is the result
+    // The result is NaN or infinite as well.
+    if (std::isnan(product) || !std::isfinite(third)) continue;
     // A product beyond the range stays there if nothing of the other sign is added. The result is
     // then the largest number or an infinity, as for mul, and the judge decides on it.
     const bool stays = product > 0 ? third >= 0 : third <= 0;

@@ -16,24 +16,24 @@
 namespace assay {
 namespace {
 
-// The largest distance of the mean error of truncated sums from theory, which assumes exact partial
-// sums.
+// The theory assumes exact partial sums. The mean error of truncated sums differs from it by at
+// most this share of the mean.
 constexpr double kDriftOfMean = 0.25;
 
 bool rounds_to_nearest_even(const DotModel& model) {
   return model.promotion_interval.value > 0 || model.rounding.value == Rounding::kNearestEven;
 }
 
-// Returns the power of 2 that a number is an odd multiple of. Returns infinity for 0, and 0 if the
-// power is below float64's range.
+// Returns the largest power of 2 that divides a number. Returns infinity for 0, and 0 if the power
+// is below float64's range.
 double grid_of(double value) {
   const int lowest = Uncertain::lowest_bit(value);
   return lowest == Uncertain::kAnyGrid ? kInfinity : std::ldexp(1.0, lowest);
 }
 
-// Returns the unit that sums products of this format if no machine is named: float32, or the
-// format's own sum, in any order. The matrix units that are known for the format are included if
-// they round toward zero.
+// Returns the unit that sums products of this format, in any order, if no machine is named. Its
+// accumulator is that of `model`. `truncated` is the largest share of truncated sums of the known
+// matrix units for the format that round toward zero.
 AnyOrderUnit any_order_unit(const DotModel& model) {
   AnyOrderUnit unit(accumulator_format(model));
   for (const Machine& machine : machines()) {
@@ -46,7 +46,7 @@ AnyOrderUnit any_order_unit(const DotModel& model) {
   return unit;
 }
 
-// Raises the errors of m x n sums to those of sums in any order, of k products and `start`.
+// Raises the errors of m x n sums, of k products and `start` each, to those of sums in any order.
 void raise_to_any_order(const AnyOrderUnit& unit, std::int64_t m, std::int64_t n, std::int64_t k,
                         const std::vector<double>& a, const std::vector<double>& b,
                         const std::vector<double>& start, int threads, ExpectedErrors& errors) {
@@ -155,8 +155,8 @@ ExpectedErrors expected_sums(const Case& c, const Machine& machine, const DotMod
     const bool own_last = last.precision == output.precision && last.bits == output.bits &&
                           (last_is_bias || rounds_to_nearest_even(one));
     all.last = own_last || output.precision < last.precision ? &output : nullptr;
-    // Only sums of few bits, such as those of 8-bit floats, have larger errors than float32 in any
-    // order.
+    // Skips units whose terms are not aligned. Only sums of few bits, such as those of 8-bit
+    // floats, have larger errors than float32 sums in any order.
     if (any && one.kept_bits.value == 0) continue;
     SumErrors sums = sum_errors(one, m, n, k, a, b, start, starts, own_last, threads);
     if (sums.flushes) {
@@ -207,8 +207,8 @@ ChanceUnit chance_unit(const Case& c, const Machine& machine, const Format& inpu
 
 namespace {
 
-// Adds the terms by a plan. The root's rounding can be left out: by `leave_first` if the root is an
-// addition of the first stage, and by `leave_second` if it is one of the second.
+// Adds the terms by a plan. The rounding of the last addition, whose sum is the root, can be left
+// out: by `leave_first` if it belongs to the first stage, and by `leave_second` if to the second.
 Uncertain planned_sum(const SumPlan& plan, const RoundingStep& step, const RoundingStep& wide,
                       bool leave_first, bool leave_second, std::vector<Uncertain> terms) {
   if (terms.empty()) return {};
@@ -218,7 +218,7 @@ Uncertain planned_sum(const SumPlan& plan, const RoundingStep& step, const Round
       for (std::int64_t i = 0; i < a.count; ++i) {
         Uncertain& to = terms[static_cast<std::size_t>(a.to + i)];
         to.add(terms[static_cast<std::size_t>(a.from + i)]);
-        // The additions end with the root.
+        // The last addition is that of the root.
         if (!leave_last || &a != &all.back() || i + 1 < a.count) to.round(by);
       }
     }
@@ -273,7 +273,7 @@ class UncertainBlock {
     n_ = exact.size();
     simd::set_exact(n_, exact.data(), arrays());
   }
-  // Returns their sum by pairs. `leave` leaves out the root's rounding.
+  // Returns the sum of the block's numbers by pairs. `leave` leaves out the last rounding.
   Uncertain sum(const RoundingStep& step, bool leave) {
     const simd::UncertainStep by{std::ldexp(1.0, 1 - step.precision), std::ldexp(1.0, step.least)};
     for (; n_ > 1; n_ = (n_ + 1) / 2) simd::add_pairs(n_, by, !leave || n_ > 2, arrays());
@@ -303,13 +303,15 @@ class UncertainBlock {
 };
 
 // Returns the sum by pairs, pairs of pairs and so on, of numbers or of exact values. `leave` leaves
-// out the root's rounding.
+// out the last rounding.
 template <typename T>
 Uncertain sum_by_pairs(std::span<const T> part, const RoundingStep& step, bool leave) {
   constexpr std::size_t kMost = UncertainBlock::kMost;
   if (part.empty()) return {};
   UncertainBlock block;
-  std::vector<Uncertain> sums;  // of blocks, which are the leaves of a tree by pairs, too
+  // Sums of blocks of 512 terms. They are nodes of the tree by pairs, because 512 is a power of
+  // two.
+  std::vector<Uncertain> sums;
   for (std::size_t first = 0; first < part.size(); first += kMost) {
     const std::size_t count = std::min(kMost, part.size() - first);
     block.set(part.subspan(first, count));

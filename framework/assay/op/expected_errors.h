@@ -12,21 +12,21 @@
 
 namespace assay {
 
-// The errors that a result has before its last rounding. That rounding is to nearest even and is
-// known with the exact value: see gate/error_test.h. Arrays are row-major over the result.
+// The errors that a result has before its last rounding. The last rounding is to nearest even, and
+// the exact value tells its error: see gate/error_test.h. Arrays are row-major over the result.
 struct ExpectedErrors {
   std::vector<double> mean, variance;
   // The largest distance of the true mean from `mean`, on both sides.
   std::vector<double> drift;
-  // The part of the variance that all elements of a line share, and the line of each element. Empty
-  // if no two elements share an error.
+  // `shared` is the part of an element's variance that all elements of a line share, and `line` is
+  // the number of the element's line. Both are empty if no two elements share an error.
   std::vector<double> shared;
   std::vector<std::int32_t> line;
   // For each line, the variance of sum sign ulp x / mean_square(), if it is known. Here x is the
   // error that an element shares with others, `sign` is the sign of the result, and `ulp` is that
   // of the result's format. If the variance is not known, all shared errors may have the same sign.
   std::vector<double> pull;
-  // The format of the last rounding. If nullptr, `mean` and `variance` are of the result itself.
+  // The format of the last rounding. If nullptr, `mean` and `variance` include the last rounding.
   const Format* last = nullptr;
   // True if correct results may have smaller errors, because they may be summed in any order.
   bool at_most = false;
@@ -37,8 +37,8 @@ struct ExpectedErrors {
 };
 
 // Returns an upper bound of the mean square of an element's error, including its last rounding.
-// `deviation` is that of the error before that rounding. `ulp` is that of the format of the last
-// rounding, or 0 if there is no such rounding.
+// `deviation` is the standard deviation of the error before that rounding. `ulp` is an ulp of the
+// format of the last rounding, or 0 if there is no such rounding.
 double mean_square(const ExpectedErrors& errors, std::size_t i, double deviation, double ulp);
 
 // Returns the errors of a case's elements by the operator's rule. A variance is infinite if a sum
@@ -63,7 +63,8 @@ ExpectedErrors expected_sums(const Case& test_case, const Machine& machine, cons
 // is float32 (float64 for float64 operands), with sums in any order.
 struct ChanceUnit {
   const Format* unit;
-  const Format* after;  // the format after sums in blocks, and of the steps that follow them
+  // The format of sums of blocks, and of the steps that follow them.
+  const Format* after;
   SumOrder order;
   bool any_order = false;
   bool fused = true, tanh_by_exp = false;
@@ -71,9 +72,9 @@ struct ChanceUnit {
   // Returns the sum of numbers, each with its own errors. `output` is set if the sum is the result
   // in that format: the last rounding is then left to ExpectedErrors::last.
   Uncertain sum(std::span<const Uncertain> terms, const Format* output = nullptr) const;
-  // The same for numbers that are exact.
+  // Like sum(), but the numbers that are added have no errors of their own.
   Uncertain sum_of_exact(std::span<const double> values, const Format* output = nullptr) const;
-  // The same if any_order is set. Uses any_order_errors(), and counts its squared drift as
+  // Like sum(), if any_order is set. Uses any_order_errors(), and counts its squared drift as
   // variance.
   Uncertain sum_in_any_order(std::span<const Uncertain> terms) const;
 };

@@ -18,7 +18,7 @@
 namespace assay {
 namespace {
 
-constexpr double kTanhEnd = 8.8;                    // where tanh through exp holds x
+constexpr double kTanhEnd = 8.8;                    // tanh through exp limits x to +-8.8
 constexpr double kHalfRoot = 0x1.6a09e667f3bcdp-1;  // sqrt(1 / 2)
 constexpr double kGeluCube = 0.044715;
 constexpr double kGeluScale = 0x1.9884533d43651p-1;  // sqrt(2 / pi)
@@ -28,14 +28,15 @@ enum class Function : std::uint8_t { kExp, kLog, kSqrt, kRsqrt, kTanh, kSigmoid,
 // True if the case selects gelu's formula with tanh.
 bool by_tanh(const Case& c) { return word_of(c, "approximate") == "tanh"; }
 
-// The steps of a function on the vector unit, each rounded: docs/operators/functions.md lists them.
+// Computes a function on the vector unit step by step, and rounds each step.
+// docs/operators/functions.md lists the steps.
 template <typename T>
 class FunctionSteps {
  public:
   FunctionSteps(const VectorArithmetic& unit, std::int64_t n)
       : unit_(unit), n_(n), scratch_(static_cast<std::size_t>(n)) {}
 
-  // x becomes f(x).
+  // Replaces x by f(x).
   void function(VectorOp op, T* x) const { vector_apply(unit_, op, n_, x, x, x, x); }
   void sigmoid(T* x) { divided_by_one_plus_exp(nullptr, x); }
   void silu(T* x) {
@@ -155,7 +156,7 @@ Tensor run_function(const Call& call) {
   const Format& input = operand_format(c, {"x"}, call.output);
   Way way{arithmetic_of(call, input), vector_model(call.machine).tanh_by_exp.value,
           function == Function::kGelu && by_tanh(c)};
-  // The vendor's library widens its argument of tanh.
+  // The vendor's library widens the argument of tanh to float32.
   if (function == Function::kTanh && way.tanh_by_exp) way.unit = block_arithmetic(way.unit);
   const auto change = [&](auto* values, std::int64_t n) { take_steps<function>(way, n, values); };
   return fits_float32(way.unit)
@@ -169,7 +170,7 @@ template <simd::GoldenFunction golden>
 Tensor function_reference(const ReferenceCall& call) {
   using enum simd::GoldenFunction;
   const Case& c = call.test_case;
-  (void)operand_format(c, {"x"}, call.output);  // refuses what is not float
+  (void)operand_format(c, {"x"}, call.output);  // refuses operands that are not floats
   const auto function = golden == kGelu && by_tanh(c) ? kGeluTanh : golden;
   return changed<double>(c, call.output, overflow_of(c), call.threads,
                          [&](double* values, std::int64_t n) {
@@ -177,14 +178,15 @@ Tensor function_reference(const ReferenceCall& call) {
                          });
 }
 
-// The steps by which a machine reaches a result, as far as they matter for its error.
+// Properties of the steps by which a machine computes a result. The error of the result depends on
+// them.
 struct Path {
-  const FunctionError* called;  // the function of its library
-  const Format* unit;           // what it computes in
+  const FunctionError* called;  // the library function that the steps call
+  const Format* unit;           // the format that the steps compute in
   bool tanh_by_exp, saturates, fast;
 };
 
-// Returns the function of a machine's library that computes this one.
+// Returns the function that a machine's library calls to compute this operator.
 template <Function function>
 std::string_view called(const Case& c, bool tanh_by_exp) {
   switch (function) {
@@ -229,7 +231,7 @@ Path path_of(const Case& c, const VectorModel& model, const Format& computed) {
           !library->fast_of.empty()};
 }
 
-// Returns the paths of the machine, or of all machines that take the operands if no machine is
+// Returns the path of the machine, or those of all machines that take the operands if no machine is
 // named. Operands that no unit takes (8-bit floats) are widened to float32.
 template <Function function>
 std::vector<Path> paths_of(const Case& c, const Machine& machine, const Format& input) {
@@ -273,7 +275,7 @@ DerivedTolerance path_tolerance(const Case& c, const Path& path, const Format& o
   // arithmetic, 0. The error is then at most the exact result.
   const double end = std::log(largest) + 1;
   const double overflow = (path.saturates ? reach.lowest : std::min(reach.lowest, end)) / largest;
-  const double quotient = path.fast ? 5 * u : u;  // fast functions have 2 ulps more
+  const double quotient = path.fast ? 5 * u : u;  // a fast quotient errs by 2 ulps more
   double relative = f, absolute = row.absolute;
   std::string steps;
   if (function == Function::kSigmoid || function == Function::kSilu) {
@@ -281,16 +283,17 @@ DerivedTolerance path_tolerance(const Case& c, const Path& path, const Format& o
     absolute = function == Function::kSigmoid ? 1 / largest : overflow;
     steps = ", a sum and a quotient, each rounded";
   } else if (function == Function::kTanh && path.tanh_by_exp) {
-    // e - 1 keeps the error of e, and x is held at +-8.8.
+    // tanh is (e - 1) / (e + 1). e - 1 keeps the absolute error of e, and x is limited to +-8.8.
     relative = 2 * f + 3 * u;
     absolute = f + 4.6e-8;
     steps = ", tanh through it";
   } else if (function == Function::kGelu) {
-    // Beyond this input 1 + erf and 1 + tanh are 0.
+    // Half of the largest -x that matters: below x = -6 (-9 in float64), 1 + erf and 1 + tanh are
+    // 0.
     const double held = std::min(reach.lowest, unit.is_float64() ? 9.0 : 6.0) / 2;
     relative = f + 2 * u + quotient;
-    // The argument's 7 roundings, times x w e^-w / (1 + e^-w)^2, w = -the argument. That is at most
-    // 0.2643, and 0.4 x^2.
+    // The roundings of the argument of exp, 7 u, times x w e^-w / (1 + e^-w)^2, where w = -the
+    // argument and u is the unit roundoff. This factor is at most 0.2643, and at most 0.4 x^2.
     const double of_argument = std::min(1.85, 2.8 * reach.largest * reach.largest) * u;
     absolute = by_tanh(c) ? of_argument + held * f + overflow : held * (0.97 * u + f);
     steps = " and each step rounded; 1 + erf and 1 + tanh keep absolute errors";
@@ -312,7 +315,8 @@ DerivedTolerance function_tolerance(const Case& c, const Machine& machine) {
   constexpr double kExpEnd = 104;
   Reach reach;
   for (const double x : c.input("x").view().values()) {
-    // NaN and infinity give NaN or infinity. For -infinity, units differ.
+    // For -infinity, the results of silu and GELU differ between units. NaN and other infinities
+    // give NaN or infinity on every unit.
     if ((function == Function::kSilu || function == Function::kGelu) && x < 0 && std::isinf(x)) {
       refuse_case(c.name, "no tolerance can be derived: its inputs hold -infinity");
     }

@@ -16,12 +16,12 @@ constexpr double kPi[] = {0x1.921fb54442d18p+1, 0x1.1a62633145c07p-53, -0x1.f197
 
 double to_float64(Quad value) { return static_cast<double>(value); }
 
-// True if exp(x), and the values computed from it, fit double-double arithmetic.
+// True if exp(x), and the values computed from it, are in the range of double-double arithmetic.
 bool has_room_for_exp(double x) { return std::abs(x) < 600; }
-// True if products of x and its reciprocal fit double-double arithmetic.
+// True if products of x and its reciprocal are in the range of double-double arithmetic.
 bool is_moderate(double x) { return x > 0x1p-400 && x < 0x1p400; }
 
-// The references in the order of simd::GoldenFunction.
+// The reference functions, in the order of simd::GoldenFunction.
 constexpr double (*kReferences[])(double) = {exp_reference,   log_reference,  sqrt_reference,
                                              rsqrt_reference, tanh_reference, sigmoid_reference,
                                              silu_reference,  gelu_reference, gelu_tanh_reference};
@@ -41,15 +41,16 @@ void function_references(simd::GoldenFunction function, std::size_t n, double* v
   }
 }
 
-// x Phi(x) = x / 2 erfc(-x / sqrt(2)). erfc magnifies a relative error of its argument z by 2 z^2,
-// which is below 2^11 if the result is not 0. About 100 of the 113 bits are left.
+// Computes x Phi(x) = x / 2 erfc(-x / sqrt(2)). erfc magnifies a relative error of its argument z
+// by 2 z^2, which is below 2^11 if the result is not 0. So about 100 of the 113 bits of binary128
+// are right.
 double gelu_reference(double x) {
   if (x == -kInfinity) return -0.0;
   const Quad z = -Quad{x} * quad::sqrt(Quad{0.5});
   return quad::is_finite(z) ? to_float64(Quad{x} / 2 * quad::erfc(z)) : x;
 }
 
-// x / 2 (1 + tanh u) = x / (1 + exp(-2 u)), without cancellation.
+// Computes x / 2 (1 + tanh u) as x / (1 + exp(-2 u)), which has no cancellation.
 double gelu_tanh_reference(double x) {
   if (x == -kInfinity) return -0.0;
   static const Quad factor = quad::sqrt(8 / (Quad{kPi[0]} + kPi[1] + kPi[2]));

@@ -20,8 +20,8 @@ double silu_reference(double x);
 double gelu_reference(double x);       // x Phi(x)
 double gelu_tanh_reference(double x);  // x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
 
-// Replaces values[0, n) by their function, with the same bits as the functions above. Computes many
-// values at a time if the quick way's rounding is certain, and the others one by one.
+// Replaces each of values[0, n) by the function of it, with the same bits as the functions above.
+// Computes many values at a time if the quick way's rounding is certain, and the others one by one.
 void function_references(simd::GoldenFunction function, std::size_t n, double* values);
 
 }  // namespace assay

@@ -95,7 +95,7 @@ Case generate_case(std::string_view op, const Recipe& recipe) {
   }
   Case c;
   c.op = std::string(op);
-  c.name = c.op;  // until the inputs are known
+  c.name = c.op;  // stands here until the inputs are known
   c.attributes = recipe.attributes;
   for (const char* ours : {"seed", "distribution", "why"}) c.attributes.erase(ours);
   check_parameters(c, row);

@@ -18,15 +18,15 @@ namespace assay {
 
 struct Recipe {
   const Format* dtype = nullptr;  // of the inputs
-  // In the operator's order: matmul takes its batch dimensions, then M, K, N.
+  // Sizes in the operator's order: matmul takes its batch dimensions, then M, K, N.
   std::vector<std::int64_t> sizes;
-  std::map<std::string, Attribute> attributes = {};  // parameters of the operator, output_dtype
+  std::map<std::string, Attribute> attributes = {};  // parameters of the operator, and output_dtype
   // `distribution` applies to all inputs, except those that `distributions` names. An optional
   // input (matmul's bias) is made if `distributions` names it. Inputs that the operator makes by
   // its own rule (scales, regions) are drawn only if `distributions` names them.
   DistributionSpec distribution = parse_distribution("normal");
   std::map<std::string, DistributionSpec> distributions = {};
-  std::uint64_t seed = 0;  // below 2^63, the limit of attributes
+  std::uint64_t seed = 0;  // must be below 2^63, the limit of integer attributes
   int threads = 0;
 
   bool names(const std::string& input) const { return distributions.count(input) != 0; }
@@ -42,15 +42,15 @@ struct Recipe {
 // has no `generate`, or does not accept the recipe.
 Case generate_case(std::string_view op, const Recipe& recipe);
 
-// The rule of an input that is not simply drawn: it is `drawn` and then changed, or made without a
-// distribution.
+// Describes an input that is not simply drawn. If `drawn` is true, it is drawn and then changed as
+// `what` says, otherwise it is made without a distribution.
 struct InputRule {
   bool drawn;
   std::string what;
 };
-// Writes the case's attributes distribution and why: "x: mean + deviation N(0, 1), as codes; scale:
-// amax / 448". generate_case() calls it for inputs that are all drawn. A `generate` with its own
-// rules calls it itself.
+// Writes the case's attributes distribution and why, such as "x: mean + deviation N(0, 1), as
+// codes; scale: amax / 448". generate_case() calls it for inputs that are all drawn. A `generate`
+// with its own rules calls it itself.
 void describe_inputs(const Recipe& recipe, Case& to,
                      const std::map<std::string, InputRule>& rules = {});
 // Throws Refusal "OP takes WORDS; given [...]" if a recipe has fewer than `least` or
@@ -59,10 +59,11 @@ inline constexpr std::size_t kAnyRank = ~std::size_t{0};
 void check_sizes(const Recipe& recipe, const Case& c, std::size_t least, std::size_t most,
                  std::string_view words);
 
-// Draws inputs of the recipe's sizes, one size or more, each at least 1.
+// Draws the named inputs, each of the shape that the recipe's sizes give. Throws Refusal unless
+// there is at least one size and each is at least 1.
 void draw_vectors(const Recipe& recipe, Case& to, const std::vector<const char*>& inputs);
-// The `generate` of an operator whose inputs all have the recipe's sizes. Makes every input of the
-// operator, and the optional ones if they are named.
+// The `generate` of an operator whose inputs all have the recipe's sizes as their shape. Makes
+// every input of the operator, and the optional ones if they are named.
 void generate_vector(const Recipe& recipe, Case& to);
 // True if the case's operator has an input of this name.
 bool has_input(const Case& test_case, std::string_view input);

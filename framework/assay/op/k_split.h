@@ -10,11 +10,12 @@
 
 namespace assay {
 
-// K is cut into pieces of `terms`. The first piece may have another length, like the tiles of
-// stream-K. Each piece is a part, or the pieces are dealt to `dealt` parts in turn.
+// Describes how K is cut into pieces of `terms` products. The first piece may have another length,
+// like the tiles of stream-K. Each piece is a part with its own sum, or the pieces are dealt to
+// `dealt` parts in turn.
 struct KSplit {
-  std::int64_t terms = 0;  // terms of a piece. 0 means all of K.
-  std::int64_t first = 0;  // terms of the first piece. 0 means `terms`.
+  std::int64_t terms = 0;  // products in a piece. 0 means all of K.
+  std::int64_t first = 0;  // products in the first piece. 0 means `terms`.
   std::int64_t dealt = 0;  // number of parts. 0 means one for each piece.
   PartOrder order = PartOrder::kAscending;
   const Format* part = nullptr;  // format of a part's sum; nullptr means float32
@@ -23,7 +24,7 @@ struct KSplit {
   friend bool operator==(const KSplit&, const KSplit&) = default;
 };
 
-// K in the order in which it is summed.
+// The products along K in the order in which they are summed.
 struct KOrder {
   // The passes over operands in two terms: first the rest of a times the first term of b, then the
   // first term of a times the rest of b, then the product of the first terms. The product of the
@@ -34,12 +35,13 @@ struct KOrder {
     Pass pass;
   };
   std::vector<Term> terms;     // empty if k runs from 0 to K over the operands as they are
-  KParts parts;                // parts of these terms
+  KParts parts;                // division of these terms into parts
   std::int64_t promotion = 0;  // number of terms after which a sum is promoted. 0 means never.
 };
-// Returns the order of summation. `promotion` is the number of k after which a partial sum is
-// promoted; 0 means never. Operands in two terms go through all passes between two promotions, of a
-// part or of all of K.
+// Returns the order of summation. A partial sum is promoted after `promotion` values of k, or never
+// if `promotion` is 0. If the operands are in two terms, the values of k up to the next promotion
+// go through all passes before the following values of k begin. Without promotion, these are all
+// values of k of a part, or of all of K if K is not split.
 KOrder k_order(const KSplit& split, bool in_two_terms, std::int64_t k, std::int64_t promotion);
 
 // Returns the parameters of a split, except split_k, as an operator lists them.

@@ -24,8 +24,9 @@ namespace {
 
 using Values = std::span<const double>;
 
-// Returns the result in `output`, matrix by matrix of the batch. multiply(shape, a, b, values) adds
-// the product of a matrix a and a matrix b to `values`, which hold the bias or 0.
+// Returns the product in the format `output`. It computes one matrix of the batch after the other:
+// multiply(shape, a, b, values) adds the product of a matrix a and a matrix b to `values`, which
+// hold the bias or 0.
 template <typename Multiply>
 Tensor multiplied(const Case& c, const MatrixUnit& unit, const Format& output, Rounding rounding,
                   int threads, const Multiply& multiply) {
@@ -115,13 +116,14 @@ double last_roundings(const MatrixUnit& unit) {
   return is_nearest ? 1 : 2;
 }
 
-// Returns a bound of what the sums of operands in two terms leave out: sum_k |a b - the products
-// that are computed|.
+// Returns bounds of what the sums of operands in two terms leave out: sum_k of |a b - the products
+// of terms that are computed|.
 std::vector<double> left_out(const MatrixUnit& unit, const MatmulShape& s,
                              const std::vector<double>& a, const std::vector<double>& b,
                              int threads) {
   struct Sizes {
-    // |x|, |its second term|, and |the part that neither term has|
+    // Sizes of an operand's values x: |x|, |its second term|, and |the part of x that neither term
+    // has|.
     std::vector<double> all, rest, lost;
   };
   const auto sizes = [&](const std::vector<double>& values) {
@@ -140,6 +142,7 @@ std::vector<double> left_out(const MatrixUnit& unit, const MatmulShape& s,
   exact_matmul(s.m, s.n, s.k, x.lost.data(), y.all.data(), sums.data(), threads);
   exact_matmul(s.m, s.n, s.k, x.all.data(), y.lost.data(), sums.data(), threads);
   // A first term may be larger than its operand, by an amount that the second term subtracts again.
+  // The factor covers this.
   for (double& v : sums) v *= 1 + 0x1p-6;
   return sums;
 }
@@ -232,7 +235,7 @@ Tensor matmul_bounds(const Case& c, const Machine& machine, int threads) {
     }
   }
   if (last_roundings(unit) > 1 && output.is_float()) {
-    // The judge adds half an ulp.
+    // The judge adds half an ulp. The other half that a directed rounding may lose is added here.
     const std::vector<double> exact =
         multiplied_exactly(c, exact_unit(c), format_named("float64"), threads).view().values();
     for (std::size_t i = 0; i < bounds.size(); ++i) {
@@ -255,7 +258,7 @@ ExpectedErrors matmul_errors(const Case& c, const Machine& machine, int threads)
     return all;
   }
   require_known_errors(c);
-  // Parts of K are added in float32, in the same way as partial sums that are promoted.
+  // Parts of K are added in float32, as partial sums are that are promoted.
   const bool any = is_any_machine(machine);
   const DotModel model = any ? *unit.model : *product_model(c, machine, output);
   for (std::int64_t batch = 0; batch < s.batch; ++batch) {
@@ -296,7 +299,7 @@ DerivedTolerance matmul_tolerance(const Case& c) {
     exact_matmul(s.m, s.n, s.k, a.data(), b.data(), sums.data());
     for (const double v : sums) largest = std::max(largest, reached_size(c, "a", v));
   }
-  // A sum has relative roundings, and those below float32's normal numbers.
+  // A sum has relative rounding errors, and absolute ones below float32's normal numbers.
   const auto k = static_cast<double>(s.k);
   const double before_bias = unit.round_before_bias && !bias.empty() ? rtol * largest + tiny : 0;
   return {

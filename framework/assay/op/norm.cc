@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-// The steps of one row on the vector unit.
+// Computes one row on the vector unit step by step.
 template <typename T>
 class RowSteps {
  public:
@@ -56,7 +56,7 @@ class RowSteps {
     reduce_sum(unit_, order_.order, order_.chunk, n_, 1, scratch, &total);
     return total;
   }
-  // Divides by the exact count, as reduce_mean does.
+  // Divides a sum by the exact count of elements, as reduce_mean does.
   T mean_of(T total) const {
     return static_cast<T>(
         vector_oracle(after_, VectorOp::kDiv, static_cast<double>(total), static_cast<double>(n_)));

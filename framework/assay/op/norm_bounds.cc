@@ -15,12 +15,14 @@ namespace assay {
 namespace {
 
 struct Errors {
-  double u;      // of an operation
-  double f;      // of exp and rsqrt
-  double gamma;  // of a sum, times the sum of its terms' sizes
-  double loss;   // the share that a sum of terms that are not negative may lose
-  double tiny;   // half the smallest subnormal
-  // The format of the first sum, and the format of the steps after it: float32 after blocks.
+  double u;  // of an operation
+  double f;  // error of exp and rsqrt
+  // Error of a sum, divided by the sum of its terms' sizes.
+  double gamma;
+  double loss;  // the share that a sum of terms that are not negative may lose
+  double tiny;  // half the smallest subnormal
+  // The format of the first sum, and the format of the steps after it, which is float32 after sums
+  // of blocks.
   const Format& unit;
   const Format& after;
   SumOrder order;
@@ -36,19 +38,19 @@ struct Errors {
 bool is_infinite(double v) { return std::isinf(v); }
 bool is_nan(double v) { return std::isnan(v); }
 
-// Writes bounds[i] for each element. Returns the largest relative error, without the part of
-// `tiny`.
+// Writes bounds[i] for each element of a row of softmax. Returns the largest relative error,
+// without the part of the bound that `tiny` causes.
 double softmax_bounds(const Norm& norm, const Errors& r, const std::vector<double>& x,
                       std::vector<double>& bounds) {
   const double most = *std::max_element(x.begin(), x.end());
   if (std::any_of(x.begin(), x.end(), is_nan) || std::isinf(most)) {
-    std::fill(bounds.begin(), bounds.end(), kNan);  // so is the row
+    std::fill(bounds.begin(), bounds.end(), kNan);  // the row's result is NaN
     return 0;
   }
   std::vector<double> terms;
   double sum = 0, moved = 0;
-  // x - max is rounded, and exp turns that absolute error into a relative one. Both errors are 0
-  // for an x of -infinity, as a mask writes it.
+  // x - max is rounded, and exp turns that absolute error into a relative one. For x = -infinity,
+  // which a mask writes, both errors are 0.
   const auto largest_term = [&](double v) { return (1 + r.f) * std::exp(-(1 - r.u) * (most - v)); };
   const auto least_term = [&](double v) { return (1 - r.f) * std::exp(-(1 + r.u) * (most - v)); };
   for (const double v : x) {
@@ -67,18 +69,19 @@ double softmax_bounds(const Norm& norm, const Errors& r, const std::vector<doubl
     const double size = terms[i] / sum;
     const double above = largest_term(x[i]) * (1 + r.u) / least - size,
                  below = size - least_term(x[i]) * (1 - r.u) / greatest;
-    // The roundings of this computation itself matter if the unit computes in float64.
+    // size * 2^-50 covers the roundings of this computation itself. They matter if the unit
+    // computes in float64.
     const double off = std::max(above, below) + size * 0x1p-50;
-    // The error of quotients below the range is `tiny`.
+    // `tiny` bounds the error of quotients below the normal range.
     bounds[i] = off + r.tiny / least + r.tiny;
     if (size > r.tiny) largest = std::max(largest, off / size);
   }
   return largest;
 }
 
-// Writes the bounds of a row of rmsnorm that holds an infinity. The element of the infinity is NaN,
-// and the others are 0. A unit that saturates divides the others by at least the root of the
-// largest number over n.
+// Writes the bounds of a row of rmsnorm that holds an infinity. The result is NaN at the infinity,
+// and 0 for the other elements. A unit that saturates divides the others by at least the root of
+// the largest number over n.
 void bounds_beside_infinity(const Norm& norm, const Errors& r, const std::vector<double>& weight,
                             const std::vector<double>& x, std::vector<double>& bounds) {
   const double factor =
@@ -98,7 +101,7 @@ void normalised_bounds(const Norm& norm, const Errors& r, const std::vector<doub
   const Case& c = norm.test_case;
   const bool has_infinity = std::any_of(x.begin(), x.end(), is_infinite);
   if (std::any_of(x.begin(), x.end(), is_nan) || (has_infinity && norm.subtracts_mean())) {
-    std::fill(bounds.begin(), bounds.end(), kNan);  // so is the row
+    std::fill(bounds.begin(), bounds.end(), kNan);  // the row's result is NaN
     return;
   }
   if (has_infinity) return bounds_beside_infinity(norm, r, weight, x, bounds);
@@ -110,7 +113,8 @@ void normalised_bounds(const Norm& norm, const Errors& r, const std::vector<doub
     const LargestSums sums = largest_sums(r.order, all);
     require_range(c, r.unit, "the sum of x", sums.unit * (1 + r.gamma));
     require_range(c, r.after, "the sum of x", sums.total * (1 + r.gamma));
-    // A mean that is updated with each element is divided, and may be subnormal, n times.
+    // A kernel that updates the mean with each element divides it n times, and each quotient may be
+    // subnormal.
     mean_error = r.gamma * sizes * (1 + r.u) + r.u * std::abs(mean) + n * r.tiny;
   }
   const auto error_of = [&](double d) {
@@ -122,7 +126,8 @@ void normalised_bounds(const Norm& norm, const Errors& r, const std::vector<doub
     const double d = std::abs(v - mean), error = error_of(d), least = std::max(d - error, 0.0);
     square += d * d / n, low += least * least / n, high += (d + error) * (d + error) / n;
   }
-  // Squares, their sum, the mean's division, eps and its addition.
+  // Counts the roundings of the squares, of their sum, of its division by n, of eps and of the
+  // addition of eps.
   const double grow = (1 + r.u) * (1 + r.gamma) * (1 + r.u), eps = norm.eps;
   const double shrink = (1 - r.u) * (1 - r.loss) * (1 - r.u);
   require_range(c, r.after, "the sum of the squares", high * n * grow);
@@ -145,8 +150,8 @@ void normalised_bounds(const Norm& norm, const Errors& r, const std::vector<doub
     }
     const double d = std::abs(x[i] - mean);
     double size = d * exact;
-    // Kernels compute (x - mean) s, or x s - mean s. In the second form both products and the
-    // difference are rounded.
+    // Kernels compute (x - mean) s, or x s - mean s, where s is the reciprocal of the root. In the
+    // second form both products and the difference are rounded.
     const double of_products =
         norm.subtracts_mean()
             ? mean_error + r.u * (std::abs(x[i]) + 2 * (std::abs(mean) + mean_error)) + r.tiny
@@ -166,9 +171,10 @@ void normalised_bounds(const Norm& norm, const Errors& r, const std::vector<doub
 }
 
 struct Bounds {
-  // Row-major. Infinite if an element has no bound, NaN if a NaN or infinity reaches it.
+  // Bounds in row-major order. A bound is infinite if the element has no bound, and NaN if a NaN or
+  // infinity reaches it.
   std::vector<double> values;
-  double relative = 0;  // softmax: the largest relative error
+  double relative = 0;  // the largest relative error, for softmax only
   Unbounded unbounded;
 };
 

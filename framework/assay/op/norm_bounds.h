@@ -6,12 +6,12 @@
 
 namespace assay {
 
-// Returns the largest error that the roundings of all steps can add up to on any machine, without
-// overflow. Elements that a NaN or infinity reaches do not count. Throws Refusal if
-// roundings leave no digit of a row, or if a step may leave its range.
+// Returns the largest error that the roundings of all steps can add up to on any machine, as a
+// tolerance for all elements, without overflow. Elements that a NaN or infinity reaches do not
+// count. Throws Refusal if roundings leave no digit of a row, or if a step may leave its range.
 DerivedTolerance norm_tolerance(const Case& test_case, NormKind kind);
 
-// Returns the same bound for each element, without the conversion to the output's format: float64,
+// Returns such an error for each element, without the conversion to the output's format: float64,
 // of x's shape. A row or element for which no bound can be derived gets none, and the others keep
 // theirs (held_bounds() of op/sum_bound.h). Throws Refusal if no element has a bound.
 Tensor norm_bounds(const Case& test_case, NormKind kind);

@@ -28,7 +28,7 @@ struct Norm {
   }
 };
 
-// Throws Refusal that names the case and what does not fit.
+// Returns the checked case. Throws Refusal, which names the case and what does not fit.
 Norm norm_of(const Case& test_case, NormKind kind, const Format& output);
 
 }  // namespace assay

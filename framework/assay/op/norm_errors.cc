@@ -14,12 +14,12 @@ namespace {
 
 double square(double x) { return x * x; }
 
-// An element of a result, and the part of its variance that its row shares.
+// An element of a result, and the part of its variance that all elements of its row share.
 struct RowElement {
   Uncertain number;
   double shared = 0;
 
-  // Multiplies by an exact number. Does not include the rounding of the product.
+  // Multiplies the element by an exact number. Does not include the rounding of the product.
   void times(double factor) {
     number.value *= factor;
     number.grid = -Uncertain::kAnyGrid;
@@ -29,7 +29,7 @@ struct RowElement {
   }
 };
 
-// Returns the variance of a function's error without a machine, relative to its result.
+// Returns the variance of a library function's relative error if no machine is named.
 double function_variance(const ChanceUnit& unit, const char* function) {
   return square(largest_function_error(function, *unit.after)) / 3;
 }
@@ -42,10 +42,11 @@ struct Row {
   std::vector<Uncertain> numbers, summed;
 };
 
-// exp(x - max) / sum: a term's own relative error counts only 1 - share of it, because the sum has
-// that error as well. x is finite or -infinity. Without a machine the exponential may be computed
-// with another base, and a running maximum may rescale the terms and their sum by factors that are
-// rounded. Calls take(i, element) for each element of the row, as the other rules do.
+// Computes the errors of softmax, exp(x - max) / sum. A term's own relative error counts only with
+// the factor 1 - share, where share is its part of the sum, because the sum has that error as well.
+// x is finite or -infinity. Without a machine the exponential may be computed with another base,
+// and a running maximum may rescale the terms and their sum by factors that are rounded. Calls
+// take(i, element) for each element of the row, as the functions below do.
 template <typename Take>
 void softmax(const ChanceUnit& unit, Row& of, const Take& take) {
   const RoundingStep step(*unit.unit);
@@ -99,19 +100,20 @@ void softmax(const ChanceUnit& unit, Row& of, const Take& take) {
   }
 }
 
-// layernorm and rmsnorm without a machine: covers every form that correct kernels compute.
+// Computes the errors of layernorm and rmsnorm without a machine. They cover every form that
+// correct kernels compute, with the weight w and the bias b:
 //
-//   ((x - m) f) w + b, and x (f w) + (b - m f w), which rounds x f w and m f w
-//   m by a sum in any order, or updated with every element; the sum times a rounded 1 / n
-//   q by two passes, or as mean x^2 - m^2 for a row if this costs few digits
-//   f = rsqrt(q), or 1 / sqrt(q)
+//   the result as ((x - m) f) w + b, or as x (f w) + (b - m f w), which rounds x f w and m f w
+//   the mean m by a sum in any order times a rounded 1 / n, or updated with every element
+//   the mean square q by two passes, or as mean x^2 - m^2 for a row if this costs few digits
+//   the factor f = rsqrt(q), or 1 / sqrt(q)
 //
-// An error of the mean moves all elements, and q by its square.
+// An error of the mean moves all elements, and changes q by its square.
 template <typename Take>
 void normalised_in_any_order(const Norm& norm, const ChanceUnit& unit, Row& of,
                              const std::vector<double>& weight, const std::vector<double>& bias,
                              const Take& take) {
-  // Largest (var x + m^2) / var x for which one pass is accurate enough.
+  // Computing mean x^2 - m^2 in one pass is accurate enough up to this ratio (var x + m^2) / var x.
   constexpr double kMostLoss = 17;
   const std::span<const double> x = of.x;
   const auto n = static_cast<double>(x.size());
@@ -166,7 +168,8 @@ void normalised_in_any_order(const Norm& norm, const ChanceUnit& unit, Row& of,
   }
 }
 
-// layernorm and rmsnorm up to the product with the root.
+// Computes the errors of layernorm and rmsnorm up to the product with the reciprocal root, before
+// weight and bias.
 template <typename Take>
 void normalised(const Norm& norm, const ChanceUnit& unit, Row& of, const Take& take) {
   const RoundingStep after(*unit.after);
@@ -189,7 +192,8 @@ void normalised(const Norm& norm, const ChanceUnit& unit, Row& of, const Take& t
     if (norm.subtracts_mean()) {
       Uncertain less = mean;
       less.value = -less.value;
-      less.mean = less.variance = 0;  // the part that all elements of a row share is added below
+      // The part that all elements of a row share is added below.
+      less.mean = less.variance = 0;
       d.add(less);
       d.round(after);
     }
@@ -271,7 +275,7 @@ ExpectedErrors norm_errors(const Case& c, const Machine& machine, NormKind kind,
     };
     if (norm.is_softmax()) {
       softmax(unit, scratch.row, set_rounded);
-    } else if (unit.any_order) {  // with weight and bias
+    } else if (unit.any_order) {  // includes weight and bias
       normalised_in_any_order(norm, unit, scratch.row, weight, bias,
                               [&](std::size_t i, RowElement e) {
                                 if (!is_rounded_last) e.number.round(after);

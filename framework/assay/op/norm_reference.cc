@@ -45,7 +45,8 @@ void softmax_in(std::int64_t n, double most, double* x) {
   for (std::int64_t i = 0; i < n; ++i) x[i] = rounded(terms[static_cast<std::size_t>(i)] / sum);
 }
 
-// The quick ways. Each returns true if it settled the row. `scratch` has space for two more rows.
+// The quick ways to compute a row. Each returns true if it settled the rounding of the whole row.
+// `scratch` has space for two more rows.
 bool quick_softmax(std::int64_t n, double* x, double* scratch) {
   if (!simd::golden_softmax(static_cast<std::size_t>(n), x, scratch, scratch + n)) return false;
   std::copy_n(scratch, n, x);
@@ -63,7 +64,7 @@ bool quick_normalise(const Norm& norm, const std::vector<double>& weight,
 }
 
 void softmax(std::int64_t n, double* x) {
-  constexpr double kRange = 600;  // of exp in double-double arithmetic
+  constexpr double kRange = 600;  // range of exp in double-double arithmetic
   double most = x[0];
   for (std::int64_t i = 1; i < n; ++i) most = x[i] > most || std::isnan(x[i]) ? x[i] : most;
   const bool room = std::isfinite(most) && std::all_of(x, x + n, [most](double v) {
@@ -72,8 +73,8 @@ void softmax(std::int64_t n, double* x) {
   room ? softmax_in<DoubleDouble>(n, most, x) : softmax_in<Quad>(n, most, x);
 }
 
-// Computes x, minus its mean if the operator subtracts it, over the root of the mean square of
-// that, times weight, plus bias.
+// Normalises a row: subtracts the mean from x if the operator does, divides by the root of the mean
+// square of the result, multiplies by weight, and adds bias.
 template <typename Real>
 void normalise_in(const Norm& norm, const std::vector<double>& weight,
                   const std::vector<double>& bias, double* x) {

@@ -70,7 +70,8 @@ const Operator& operator_of(const Case& c) {
               did_you_mean_aside(c.op, names), joined(names));
 }
 
-// Adds the name of the case to errors of machines and formats, which do not know the case.
+// Runs `run`, and adds the name of the case to errors of machines and formats, which do not know
+// the case.
 template <typename Run>
 Tensor naming(const Case& c, const Run& run) {
   try {
@@ -129,8 +130,8 @@ Tensor portable(const Operator& op, Tensor result, int threads) {
                                                  : with_positive_nans(std::move(result), threads);
 }
 
-// Returns the dtype of an input, looking first at the names that first inputs have, then at the
-// golden result.
+// Returns the dtype of an input. It looks first at the inputs a, q and x, then at any other input,
+// then at the golden result.
 const Format& format_of_any_input(const Case& c) {
   for (const char* first : {"a", "q", "x"}) {
     const Format* f = c.input_format(first);
@@ -232,9 +233,9 @@ DerivedTolerance derived_tolerance(const Case& c, const Machine* machine) {
   DerivedTolerance tolerance = by_machine ? op->machine_tolerance(c, *machine) : op->tolerance(c);
   const Format& output = output_format(c);
   if (output.is_float64() && (tolerance.rtol > 0 || tolerance.atol > 0)) {
-    // A golden result is rounded to float64, too.
+    // The golden result is rounded to float64, too, so the tolerance grows by its rounding.
     tolerance.rtol += unit_roundoff(output);
-    tolerance.atol += min_subnormal(output);  // half of it is not a float64
+    tolerance.atol += min_subnormal(output);  // half a subnormal is not a float64
   }
   return tolerance;
 }
@@ -277,7 +278,8 @@ std::string why_not_output(const Case& c, const Format& format) {
   const bool is_open = c.output().output_dtype_is_open;
   const bool is_said = c.attributes.count("output_dtype") != 0;
   const bool has_inputs = !c.inputs.empty() || !c.unread_inputs.empty();
-  if (!is_said && !has_inputs && !golden) return "";  // draws are compared with a law
+  // Outputs of random draws, which are compared with a law, may have any dtype.
+  if (!is_said && !has_inputs && !golden) return "";
   const Format& wanted = output_format(c);
   if (&wanted == &format) return "";
   std::string differs =

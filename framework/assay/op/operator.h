@@ -50,13 +50,13 @@ struct DerivedTolerance {
 struct Operator {
   std::string name = {};
   std::string summary = {};                // what it computes, in a line
-  std::vector<OperatorInput> inputs = {};  // the first one first
+  std::vector<OperatorInput> inputs = {};  // the first one often decides the dtype of the result
   std::vector<Parameter> parameters = {};
   std::string output = "y";  // name of its result in a case with several outputs
 
   // Returns the result on a machine, in call.output.
   Tensor (*run)(const Call&) = nullptr;
-  // Returns the exact result in call.output, by a path that shares nothing with `run`.
+  // Returns the exact result in call.output, computed without any code that `run` uses.
   Tensor (*reference)(const ReferenceCall&) = nullptr;
   // Returns the dtype of a result if the case has no `output_dtype`. If nullptr, it is the dtype of
   // the first input.
@@ -76,7 +76,7 @@ struct Operator {
   // `tolerance` holds for all machines.
   DerivedTolerance (*machine_tolerance)(const Case&, const Machine&) = nullptr;
   // Adds the inputs of a recipe (op/generate.h) to a case that has its name, op and attributes.
-  void (*generate)(const Recipe&, Case&) = nullptr;  // nullptr: no cases can be made
+  void (*generate)(const Recipe&, Case&) = nullptr;  // nullptr if no cases can be made
 
   // True if the result is one product of the inputs a and b, with `transpose_a`, `transpose_b` and
   // `bias` as cases/product.h reads them. Checksums, accumulator faults and counts of accumulations
@@ -91,8 +91,9 @@ struct Operator {
   // True if a NaN of the result has the sign of the input's NaN. NaNs of other operators are
   // positive on every host, whatever sign the processor gives to infinity minus infinity.
   bool keeps_nan_signs = false;
-  // Returns true if `element_bounds` bounds the elements of this case. nullptr means that it does
-  // for every case. For other cases the operator's own bound is its `tolerance`.
+  // Returns true if the elements of this case have bounds by `element_bounds`. nullptr means that
+  // the elements of every case have them. For other cases the operator's own bound is its
+  // `tolerance`.
   bool (*has_element_bounds)(const Case&) = nullptr;
   // Returns a remark for the verdict on an output that passes by its element bounds, or an empty
   // string. nullptr means that there are no remarks.
@@ -114,7 +115,7 @@ void register_operator(const Operator& row);
 
 // Returns assay's own operators, then the registered ones in their order.
 const std::deque<Operator>& operators();
-// Returns nullptr if assay does not emulate the operator.
+// Returns the row of the operator, or nullptr if assay does not emulate it.
 const Operator* find_operator(std::string_view name);
 
 // Runs the case's operator on a machine, in the case's output dtype. On machine `exact` it is the
@@ -128,9 +129,10 @@ const Operator* find_operator(std::string_view name);
 //   of the reference, which is computed once for each kind of case.
 Tensor emulate(const Case& test_case, const Machine& machine, int threads = 0);
 
-// Returns the accumulator of that result before it is cast, in float32. The operator must be one
-// product, on a machine that sums it in an accumulator. Throws like emulate(), and if there is no
-// such accumulator or the result is not cast: integers, and floats as wide as the accumulator.
+// Returns the float32 accumulator from which emulate() would cast its result. The operator must be
+// one product, on a machine that sums it in an accumulator. Throws like emulate(). Also throws if
+// there is no such accumulator or if the result is not cast, which holds for integers and for
+// floats as wide as the accumulator.
 Tensor emulate_accumulator(const Case& test_case, const Machine& machine, int threads = 0);
 
 // Returns the golden result: the operator's reference, in float64 (integer results in their dtype).
@@ -158,10 +160,11 @@ bool is_product(const Case& test_case);
 // True if the result is softmax(scale q k^T) v and the case has the inputs q, k and v.
 bool is_attention(const Case& test_case);
 
-// Rules for `output_format`. This one returns the dtype of the first input in the row, or of the
-// golden result if the case has no inputs.
+// Two functions for Operator::output_format. This one returns the dtype of the first input in the
+// row, or of the golden result if the case has no inputs.
 const Format& first_input_format(const Case& test_case);
-// The same, except for 8-bit floats: operators compute with them and return float32.
+// Like first_input_format(), but returns float32 for 8-bit floats, because operators that compute
+// with them return float32.
 const Format& computed_format(const Case& test_case);
 
 }  // namespace assay

@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-// A word of a parameter and its value.
+// A value of a parameter, and the word that selects it.
 template <typename Value>
 struct Word {
   std::string_view name;
@@ -25,7 +25,7 @@ constexpr Word<ReduceOrder> kOrders[] = {
     {"ascend910b_first_n", ReduceOrder::kFirstN},
     {"ascend910b_high_dim", ReduceOrder::kHighDim},
 };
-// Orders that only reductions have, as plans.
+// The words for the orders that only reductions have. They select a SumPlan.
 constexpr std::string_view kLanes = "lanes", kHalves = "halves";
 
 constexpr Word<MeetOrder> kMeets[] = {{"descending", MeetOrder::kDescending},
@@ -36,7 +36,8 @@ constexpr Word<SumFamily> kSeconds[] = {{"sequential", SumFamily::kSequential},
                                         {"pairwise", SumFamily::kPairwise},
                                         {kLanes, SumFamily::kLanes}};
 
-// A field of a stage as a parameter: a number, an order in which sums meet, or a flag.
+// A field of a SumStage that a parameter sets: a number, an order in which sums are joined, or a
+// flag.
 struct StageField {
   const char* name;
   std::int64_t SumStage::*number;
@@ -81,7 +82,7 @@ std::string name_in(const Rows& rows, const Value& value) {
 
 std::string second_name(const char* field) { return std::string("second_") + field; }
 
-// Returns the field's value, as its attribute stores it.
+// Returns the value of a stage's field, as an attribute stores it.
 Attribute field_value(const StageField& field, const SumStage& stage) {
   if (field.number != nullptr) return stage.*field.number;
   if (field.flag != nullptr) return std::int64_t{stage.*field.flag ? 1 : 0};
@@ -102,7 +103,8 @@ Parameter field_parameter(const StageField& field, const std::string& name, std:
   return row;
 }
 
-// Sets the stage's fields from a case's attributes of these names.
+// Sets each field of the stage whose attribute the case has. The attribute has the field's name,
+// for the second stage with the prefix "second_". Throws if the values do not go together.
 void read_stage(const Case& c, bool second, SumStage& stage) {
   for (const StageField& field : kFields) {
     const std::string name = second ? second_name(field.name) : field.name;
@@ -122,11 +124,11 @@ void read_stage(const Case& c, bool second, SumStage& stage) {
   }
 }
 
-// Returns the parameter's name of the first field that the case sets to a value other than its
-// default. Empty if all fields have their default.
+// Returns the name of the parameter for the first field that the case sets to a value other than
+// its default. Empty if all fields have their default.
 std::string given_field(const Case& c, bool second) {
   SumStage stage = kDefaultStage;
-  stage.lanes = 0;  // which has no default
+  stage.lanes = 0;  // the parameter `lanes` has no default
   const SumStage unchanged = stage;
   read_stage(c, second, stage);
   for (const StageField& field : kFields) {
@@ -193,8 +195,8 @@ std::int64_t tree_depth(std::int64_t n) {
   return n <= 1 ? 0 : static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(n - 1)));
 }
 
-// Counts the roundings on the longest path through a tree for each chunk, and through the sum of
-// chunks.
+// Counts the roundings on the longest path from a term to the sum: those in the tree of a chunk,
+// and those in the sum of the chunks.
 void count_roundings(ReduceOrder order, std::int64_t chunk, std::int64_t n, SumRoundings& r) {
   const std::int64_t chunks = n == 0 ? 1 : (n + chunk - 1) / chunk;
   switch (order) {

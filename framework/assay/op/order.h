@@ -17,8 +17,9 @@ namespace assay {
 // Returns `own` and then the parameters that sum_order() reads, order and block_size, as an
 // operator lists them.
 std::vector<Parameter> order_parameters(std::vector<Parameter> own);
-// The same for reductions, which also take the orders lanes and halves, a second stage and
-// sum_dtype: the fields of a SumPlan by name.
+// Returns `own` and then the parameters of reductions. These are order_parameters() with the orders
+// lanes and halves, sum_dtype, and the fields of a SumPlan, such as those of a second stage, by
+// name.
 std::vector<Parameter> plan_parameters(std::vector<Parameter> own);
 // Returns the parameters that select this plan, except those that have their default. The formats
 // of sums are separate parameters: sum_dtype, and second_dtype if the plan has blocks.
@@ -27,14 +28,15 @@ std::map<std::string, Attribute> plan_attributes(const SumPlan& plan);
 struct SumOrder {
   ReduceOrder order = ReduceOrder::kPairwise;
   std::string_view name;
-  std::int64_t chunk = 1;  // elements of a tree, if the order has chunks
+  std::int64_t chunk = 1;  // elements that one tree sums, if the order has chunks
   // Only reductions have a plan: a tree that no ReduceOrder names. If it has blocks, `order` is
   // kBlock and `chunk` is their length. Otherwise `order` is kPairwise.
   std::optional<SumPlan> plan = std::nullopt;
   const Format* second = nullptr;  // format of the second stage, if the case names one
 
   bool has_blocks() const { return order == ReduceOrder::kBlock; }
-  // Returns the arithmetic of the steps after the blocks, or the unit's if there are no blocks.
+  // Returns the arithmetic of the steps after the sums of blocks, or that of `unit` if there are no
+  // blocks.
   VectorArithmetic last(const VectorArithmetic& unit) const;
 };
 
@@ -46,33 +48,33 @@ SumOrder asked_order(const Case& test_case);
 // Returns the format of the steps after a sum in this order. Throws Refusal, which
 // names the case, if second_dtype cannot hold the sums of blocks in `unit`.
 const Format& last_format(const Case& test_case, const SumOrder& order, const Format& unit);
-// Returns the order on a machine: the chunk of the ascend910b orders is the repeat of its unit.
-// Also throws if the unit has no repeats.
+// Returns the order on a machine. In the ascend910b orders, a chunk has the elements of one repeat
+// of the machine's vector unit. Throws like asked_order(), and if the unit has no repeats.
 SumOrder sum_order(const Call& call, const Format& input);
 
-// The roundings on the longest path between an element and its sum: those of the unit, and those of
-// the steps after the sums of blocks. A case that does not give its order may be summed in any
-// order. The longest path then has n - 1 roundings of the unit.
+// Numbers of roundings on the longest path between an element and its sum: `steps` are those of the
+// unit, and `wide` are those after the sums of blocks. A case that does not give its order may be
+// summed in any order. The longest path then has n - 1 roundings of the unit.
 struct SumRoundings {
   std::int64_t steps = 0, wide = 0;
   bool any_order = false;
-  double u = 0, wide_u = 0;  // unit roundoffs of the steps, and of the wide ones
+  double u = 0, wide_u = 0;  // unit roundoffs of `steps` and of `wide`
 
-  // The error of a sum is at most factor() times the sum of its terms' sizes. In any order that is
-  // (n - 1) u, however many terms there are, if each addition rounds to nearest (Jeannerod and
-  // Rump, SIAM Journal on Matrix Analysis and Applications 34(2), 2013). In a known order it is (1
-  // + u)^h - 1. This is at most h u / (1 - h u) (Higham, Accuracy and Stability of Numerical
-  // Algorithms, 2nd ed., equation 4.6), and also holds if h u is 1 or more.
+  // Returns the largest error of a sum, divided by the sum of its terms' sizes. In any order that
+  // is (n - 1) u, however many terms there are, if each addition rounds to nearest (Jeannerod and
+  // Rump, SIAM Journal on Matrix Analysis and Applications 34(2), 2013). In a known order with h
+  // roundings it is (1 + u)^h - 1. This is at most h u / (1 - h u) (Higham, Accuracy and Stability
+  // of Numerical Algorithms, 2nd ed., equation 4.6), and also holds if h u is 1 or more.
   double factor() const;
-  // A sum of terms that are not negative loses at most this share, which is below 1.
+  // Returns the largest share that a sum of terms that are not negative may lose. It is below 1.
   double loss() const;
-  // The formula of factor() for a tolerance's `why`.
+  // Returns the formula of factor() as text, for the attribute `why` of a tolerance.
   std::string formula() const;
 };
 
-// The largest magnitude that a sum of terms of these sizes may reach before it is rounded: the sum
-// of the sizes, whatever the signs are. `unit` is for sums in the unit's own arithmetic. For the
-// order block, these are the sums of single blocks.
+// The largest magnitude that a sum of terms of these sizes may reach before it is rounded, which is
+// the sum of the sizes, whatever the signs are. `unit` is for sums in the unit's own arithmetic,
+// which are single blocks in the order block. `total` is for the whole sum.
 struct LargestSums {
   double unit = 0, total = 0;
 };

@@ -18,9 +18,10 @@ struct Operator;
 
 struct OperatorInput {
   std::string name;
-  std::string shape = {};  // as it is printed: "(..., M, K)"; if empty, any shape is accepted
+  // The shape as it is printed, such as "(..., M, K)". If empty, any shape is accepted.
+  std::string shape = {};
   bool optional = false;
-  std::string words = {};  // what it is, if its name does not say so
+  std::string words = {};  // describes the input if its name does not
 };
 
 enum class ParameterKind : std::uint8_t {
@@ -37,29 +38,29 @@ std::string_view kind_word(ParameterKind kind);
 struct Parameter {
   std::string name;
   ParameterKind kind = ParameterKind::kFlag;
-  // The value if the case does not give one, as a user writes it. Empty if there is no fixed value:
-  // `words` then say what happens instead.
+  // The value that counts if the case does not give one, as a user writes it. Empty if there is no
+  // fixed value: `words` then say what happens instead.
   std::string default_value = {};
-  bool needed = false;                                      // a case without it is refused
-  double least = -std::numeric_limits<double>::infinity();  // of integers and numbers
+  bool needed = false;  // true if a case without the parameter is refused
+  double least = -std::numeric_limits<double>::infinity();  // limits of integers and numbers
   double most = std::numeric_limits<double>::infinity();
   std::vector<std::string> choices = {};  // of words
   std::string words = {};
 };
 
-// Return rows of common kinds. A flag and a count are 0 by default, and a count is at least 0. The
-// first choice of a word is its default. A dtype has no fixed default.
+// Return parameters of common kinds. A flag and a count are 0 by default, and a count is at least
+// 0. A word takes its first choice by default. A dtype has no fixed default.
 Parameter flag_parameter(std::string name, std::string words);
 Parameter count_parameter(std::string name, std::string words);
 Parameter word_parameter(std::string name, std::vector<std::string> choices, std::string words);
 Parameter dtype_parameter(std::string name, std::string words);
 
-// "a (..., M, K), b (..., K, N), optional bias (N)".
+// Returns the inputs of an operator in words: "a (..., M, K), b (..., K, N), optional bias (N)".
 std::string inputs_text(const Operator& op);
 // Returns the values that a parameter takes, in a few words: "integer, at least 1", "free or
 // power_of_two".
 std::string values_text(const Parameter& parameter);
-// Returns nullptr if the operator has no such parameter.
+// Returns the operator's parameter of this name, or nullptr if it has none.
 const Parameter* find_parameter(const Operator& op, std::string_view name);
 
 // Returns the default value, with the type that a case would use. Empty if there is no fixed

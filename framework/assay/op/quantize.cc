@@ -20,7 +20,7 @@ namespace assay {
 namespace {
 
 constexpr double kRoundoff = 0x1p-24;  // of float32
-// The relative distance of kSmallestAmax from the value that a kernel has for it, in float32.
+// The relative distance of kSmallestAmax from 1e-4 in float32, the value that a kernel has for it.
 constexpr double kSmallestAmaxRoundoff = 1 - static_cast<double>(1e-4f) / kSmallestAmax;
 
 struct Quantization {
@@ -100,7 +100,8 @@ std::vector<double> largest_sizes(const Quantization& q, const Tensor& x, int th
   const ScaleGrid& grid = q.grid;
   std::vector<double> amax(static_cast<std::size_t>(grid.count()), 0.0);
   const std::int64_t strip = grid.block_rows, strips = grid.grid_rows();
-  // Strips of whole blocks are independent. If the tensor has one scale, there is one part.
+  // Strips of rows that hold whole blocks are independent, so each is a task. If the tensor has one
+  // scale, there is one task.
   const std::int64_t parts = grid.one ? 1 : grid.batch * strips;
   parallel_for(parts, threads, [&](std::int64_t part) {
     const std::int64_t first = grid.one ? 0 : part / strips * grid.rows + part % strips * strip;
@@ -119,7 +120,8 @@ std::vector<double> largest_sizes(const Quantization& q, const Tensor& x, int th
   return amax;
 }
 
-// The divisor and the multiplier of x for a block with this amax.
+// The number by which a block's x is divided or multiplied: its scale, and the inverse of the
+// scale.
 struct Factor {
   double scale, inverse;
 };
@@ -135,8 +137,8 @@ Factor emulated_factor(const Quantization& q, double amax) {
   return {scale, 1.0f / scale};
 }
 
-// The reference: computes in float64, and finds the power of two by a search for the first one that
-// is large enough.
+// Returns the reference's scale. It computes in float64, and finds a power of two by a search for
+// the smallest one that is large enough.
 double reference_scale(const Quantization& q, double amax) {
   if (!q.power_of_two || !std::isfinite(amax)) return amax / q.largest;
   double scale = 1;
@@ -173,8 +175,8 @@ Tensor changed_by_blocks(const Case& c, const ScaleGrid& grid, const Format& cod
   return result;
 }
 
-// Returns the result. factor_of(q, amax) returns the Factor of a block, and change(values, n,
-// factor) applies it to the block's values of type T.
+// Returns the quantized x, or the scales. factor_of(q, amax) returns the Factor of a block, and
+// change(values, n, factor) applies it to the block's values of type T.
 template <typename T, typename FactorOf, typename Change>
 Tensor quantized(const Case& c, const Format& output, int threads, const FactorOf& factor_of,
                  const Change& change) {
@@ -205,8 +207,8 @@ Tensor quantize_reference(const ReferenceCall& call) {
       });
 }
 
-// Returns the format that a quotient is rounded to before it becomes a code: the case's, or the
-// machine's for integer codes. Returns nullptr if the quotient stays float32.
+// Returns the format to which the quotient x / scale is rounded before it becomes a code: the
+// case's, or the machine's for integer codes. Returns nullptr if the quotient stays float32.
 const Format* quotient_format(const Case& c, const Quantization& q, const Machine* machine) {
   if (const auto word = c.text("quotient_dtype")) {
     const Format& f = format_named(*word);
@@ -235,11 +237,11 @@ void require_normal_scale(const Case& c, const Quantization& q, double amax) {
 }
 
 // Returns the largest relative error of a correct quotient before it is rounded to a code. In
-// float32, x (1 / scale) has the most roundings of the forms that kernels use: those of the scale,
-// of its inverse and of the product. Division has two of these. Powers of two are exact in all of
-// them. `through` is quotient_format().
+// float32, the form x (1 / scale) has the most roundings of the forms that kernels use: those of
+// the scale, of its inverse and of the product. Division has two of these. Scales that are powers
+// of two are exact in all forms. `through` is quotient_format().
 double quotient_error(const Quantization& q, double amax, const Format* through) {
-  constexpr double kOfFloat64 = 0x1p-51;  // of the quotient that is computed here
+  constexpr double kOfFloat64 = 0x1p-51;  // error of the quotient that is computed here
   const double clamped = amax < kSmallestAmax ? kSmallestAmaxRoundoff : 0;
   const double roundoffs = 3 * kRoundoff + clamped;
   const double scaled = q.power_of_two ? 0 : roundoffs / (1 - roundoffs);
@@ -282,10 +284,11 @@ double from_half(double quotient) {
   return std::abs(size - (std::floor(size) + 0.5));
 }
 
-// Bounds of float codes. A correct quotient lies within its error of the exact one, so the two ends
-// of that interval, rounded, are the codes that may be correct. Returns for each element how far
-// the farther of them is from the golden result. The golden result is the exact quotient, rounded
-// if the case holds golden codes or a golden result of less precision than float64.
+// Returns the bounds of float codes. A correct quotient lies within its error of the exact one, so
+// the two ends of that interval, rounded, are the codes that may be correct. The bound of an
+// element is the distance of the farther of these codes from the golden result. The golden result
+// is the exact quotient, rounded if the case holds golden codes or a golden result of less
+// precision than float64.
 std::vector<double> float_code_bounds(const Case& c, const Machine* machine, int threads) {
   const Quantization q = quantization_of(c);
   const Format* golden = c.output().golden && !c.output().golden->format().is_float64()
@@ -311,14 +314,14 @@ std::vector<double> float_code_bounds(const Case& c, const Machine* machine, int
   return bounds;
 }
 
-// Bounds of integer codes. The bound is 1 if the exact quotient lies within its error of a half, so
+// Returns the bounds of integer codes. The bound is 1 if the exact quotient lies so close to a half
 // that a correct quotient may lie on the other side of the half. It is 0 for all other codes.
 std::vector<double> integer_code_bounds(const Case& c, const Machine* machine, int threads) {
   const Quantization q = quantization_of(c);
   std::vector<double> bounds(static_cast<std::size_t>(c.input("x").size()), 0.0);
   for_quotients(c, q, machine, threads, [&](std::int64_t i, double quotient, double error) {
     const bool near = from_half(quotient) <= error * std::abs(quotient);
-    // No code is above the largest.
+    // A quotient beyond the largest code gives the largest code, on both sides of a half.
     const bool saturated = std::floor(std::abs(quotient)) >= q.largest;
     bounds[static_cast<std::size_t>(i)] = near && !saturated ? 1 : 0;
   });
@@ -356,7 +359,7 @@ std::string quantize_remark(const Case& c, const TensorView& output) {
       grouped(away), grouped(ties));
 }
 
-// Quantizes as a machine does, or as an unknown kernel if `machine` is null.
+// Quantizes in float32, as a machine does, or as an unknown kernel if `machine` is null.
 Tensor quantized_in_float32(const Case& c, const Format& output, const Machine* machine,
                             int threads) {
   const Format* through = quotient_format(c, quantization_of(c), machine);
@@ -389,9 +392,9 @@ DerivedTolerance quantize_tolerance_on(const Case& c, const Machine* machine) {
     require_normal_scale(c, q, amax);
   }
   if (q.give_scales) {
-    // Powers of two are always found exactly, because no float32 amax / largest is rounded across
-    // one. An amax above largest 2^k lies more than half a float32 ulp above it, and no largest 2^k
-    // lies between the smallest amax and its float32.
+    // A scale that is a power of two is always found exactly, because no float32 amax / largest is
+    // rounded across one. An amax above largest 2^k lies more than half a float32 ulp above it, and
+    // no largest 2^k lies between kSmallestAmax and its float32 value.
     const double clamped = least < kSmallestAmax ? kSmallestAmaxRoundoff : 0;
     const double unit = q.power_of_two ? 0 : kRoundoff + clamped * (1 + kRoundoff);
     const double rtol = unit + (&output == &format_named("float32") || q.power_of_two
@@ -424,7 +427,7 @@ DerivedTolerance quantize_machine_tolerance(const Case& c, const Machine& machin
   return quantize_tolerance_on(c, &machine);
 }
 
-// Computes in the arithmetic of T: float on a machine, double for the reference.
+// Dequantizes in the arithmetic of T, which is float on a machine and double for the reference.
 template <typename T>
 Tensor dequantized(const Case& c, const Format& output, int threads) {
   const Tensor& x = c.input("x");
@@ -455,7 +458,7 @@ Tensor dequantize_reference(const ReferenceCall& call) {
 
 DerivedTolerance dequantize_tolerance(const Case& c) {
   const Format& output = output_format(c);
-  // Throws for other scalings.
+  // Throws if `scaling` is not tensor, row or blocks such as 1x128, or does not fit the shape of x.
   (void)scale_grid(c, "scaling", word_of(c, "scaling"), c.input("x").shape());
   if (!output.is_float() || output.specials == Specials::kTapered) no_tolerance(c);
   const bool one = &output == &format_named("float32");

@@ -7,8 +7,8 @@
 
 namespace assay {
 
-// The smallest amax: a block with smaller magnitudes uses this value, so that a scale is never 0
-// (as in DeepGEMM). A kernel has it in float32.
+// The smallest amax, which is the largest magnitude of a block. A block with smaller magnitudes
+// uses this value, so that a scale is never 0 (as in DeepGEMM). A kernel rounds it to float32.
 inline constexpr double kSmallestAmax = 1e-4;
 
 // Returns the operators quantize and dequantize.

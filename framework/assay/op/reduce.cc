@@ -51,7 +51,7 @@ void column_maxima(std::int64_t n, std::int64_t w, const double* x, double* to) 
   }
 }
 
-// A reduction of x: the common part of the machine and the reference.
+// A reduction of x: what the machine's way and the reference have in common.
 struct Reduction {
   const Case& test_case;
   const Format& output;
@@ -76,22 +76,22 @@ Reduction reduction_of(const Case& c, const Format& output, int threads, Reduce 
   return r;
 }
 
-// The reduction of columns on a machine's unit. T is float if it can hold the unit's format.
+// Reduces columns on a machine's unit. T is float if it can hold the unit's format.
 template <typename T>
 struct OnUnit {
   using Value = T;
   Reduce what;
   const SumOrder& order;
-  VectorArithmetic unit, last;  // `last`: for the steps after the sums of blocks
-  const SumSchedule* schedule;  // of a sum by a plan
+  VectorArithmetic unit, last;  // `last` computes the steps after the sums of blocks
+  const SumSchedule* schedule;  // the additions of a sum that has a plan
 
-  // True if columns are reduced side by side, w at a time: they are short, or each step of a sum
-  // waits for the step before it.
+  // True if w columns are reduced side by side: if they are short, or if each step of a sum waits
+  // for the step before it.
   bool side_by_side(std::int64_t n) const {
     const bool waits = schedule != nullptr || order.order == ReduceOrder::kSequential;
     return (what != Reduce::kMax && waits) || n < 128;
   }
-  // to[j] = the maximum or sum of column j of an n x w matrix x. Overwrites x.
+  // Writes the maximum or sum of column j of an n x w matrix x to to[j]. Overwrites x.
   void columns(std::int64_t n, std::int64_t w, T* x, T* to) const {
     if (what != Reduce::kMax) {
       if (schedule != nullptr) return schedule->sum(unit, last, w, x, to);
@@ -116,12 +116,13 @@ struct OnUnit {
   }
 };
 
-// The same for the golden result: sums and means are exact and rounded once.
+// Reduces columns for the golden result: sums and means are exact and rounded once.
 struct Exactly {
   using Value = double;
   Reduce what;
-  const std::vector<double>& ones;  // one for each element that is summed
-  bool narrow;  // the output has fewer bits than float64, so means are rounded to odd
+  const std::vector<double>& ones;  // a 1 for each element that is summed
+  // True if the output has fewer bits than float64. Means are then rounded to odd.
+  bool narrow;
 
   bool side_by_side(std::int64_t n) const { return n < 64; }
   void columns(std::int64_t n, std::int64_t w, const double* x, double* to) const {
@@ -137,9 +138,8 @@ struct Exactly {
   void divide(std::int64_t, std::int64_t, double*) const {}  // columns() already returns means
 
  private:
-  // Turns sums that were rounded to float64 into the exact sums over n, rounded once. Uses the
-  // remainder that the rounding of a sum left, if it settles the result, and long division
-  // otherwise.
+  // Replaces the rounded float64 sums by the exact sums over n, rounded once. Uses the remainder
+  // that the rounding of a sum left, if it settles the result, and long division otherwise.
   void means(std::int64_t n, std::int64_t w, const double* x, double* sums) const {
     const auto count = static_cast<double>(n);
     std::vector<double> rests(static_cast<std::size_t>(w), std::numeric_limits<double>::infinity());
@@ -170,8 +170,9 @@ struct Exactly {
   }
 };
 
-// Reduces rows [row, row + rows) of the outer dimension, each along itself. Long rows are taken one
-// by one. Short rows, and rows whose every step waits for the one before, are taken side by side.
+// Reduces rows [row, row + rows) of the outer dimension, each to one number. Long rows are reduced
+// one by one. Short rows, and rows in which every step waits for the one before, are reduced side
+// by side.
 template <typename Way>
 void reduce_rows(const Reduction& r, const Way& way, std::int64_t row, std::int64_t rows,
                  Tensor& result) {
@@ -221,7 +222,7 @@ template <typename Way>
 Tensor reduce_all(const Reduction& r, const Way& way) {
   Tensor result(r.output, reduced_shape(r.test_case));
   const AxisExtent& e = r.e;
-  // A part has about 2^17 elements, as far as rows and columns allow.
+  // A task has about 2^17 elements, as far as rows and columns allow.
   const std::int64_t width =
       std::clamp<std::int64_t>((1 << 17) / std::max<std::int64_t>(e.n, 1), 1, 1 << 17);
   if (e.inner == 1) {
@@ -326,7 +327,7 @@ Tensor reduce_bounds(const Case& c, const Machine& machine, int) {
   const bool mean = what == Reduce::kMean;
   Unbounded unbounded;
   std::vector<double> sums = absolute_sums(c, e, input, factor, mean, unbounded);
-  // A mean's division is rounded once more, also below the normal range.
+  // The division that makes a sum a mean is one more rounding, also below the normal range.
   if (mean) factor = (factor + bounds.unit * (1 + factor)) / static_cast<double>(e.n);
   for (double& sum : sums) {
     const double rounded = std::isinf(sum) ? sum : sum * factor;
@@ -336,7 +337,8 @@ Tensor reduce_bounds(const Case& c, const Machine& machine, int) {
       std::any_of(sums.begin(), sums.end(), [](double v) { return std::isnan(v); });
   if (mean && reached && find_vector_model(machine) != nullptr &&
       overflow_of(c, machine) == Overflow::kSaturate) {
-    // On this unit a sum with an infinity is the largest number, and the mean divides that.
+    // A unit that saturates turns a sum with an infinity into the largest number, and the mean
+    // divides that.
     const std::vector<double> exact = golden_result(c).view().values();
     for (std::size_t i = 0; i < exact.size(); ++i) {
       if (std::isinf(exact[i]) && std::isnan(sums[i])) sums[i] = max_finite(output);
@@ -356,7 +358,7 @@ ExpectedErrors reduce_errors(const Case& c, const Machine& machine, int threads)
   errors.last = &output;
   errors.at_most = unit.any_order;
   errors.resize(static_cast<std::size_t>(e.outer * e.inner));
-  if (what == Reduce::kMax) return errors;  // exact, except for the output's format
+  if (what == Reduce::kMax) return errors;  // a maximum is rounded only to the output's format
   const RoundingStep after(*unit.after);
   const bool mean = what == Reduce::kMean;
   using Terms = std::vector<double>;
@@ -366,7 +368,7 @@ ExpectedErrors reduce_errors(const Case& c, const Machine& machine, int threads)
     Uncertain result = unit.sum_of_exact(terms, mean ? nullptr : &output);
     if (mean) {
       result.divide_by(static_cast<double>(e.n));
-      // Without a machine the sum may be multiplied by the rounded 1 / n.
+      // Without a machine, a kernel may multiply the sum by the rounded 1 / n.
       if (unit.any_order && (e.n & (e.n - 1)) != 0) {
         const double u = unit_roundoff(*unit.after);
         result.variance += 2 * u * u / 3 * result.value * result.value;
@@ -399,7 +401,8 @@ DerivedTolerance reduce_tolerance(const Case& c) {
     if (!std::isnan(sum)) largest = std::max(largest, sum);
   }
   unbounded.rethrow();
-  // The steps after the sum: the mean's division, and the conversion to the output's format.
+  // The relative error of the steps after the sum: the mean's division, and the conversion to the
+  // output's format.
   const double rtol = mean                 ? bounds.result()
                       : order.has_blocks() ? unit_roundoff(output)
                                            : bounds.output;

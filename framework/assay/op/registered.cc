@@ -20,8 +20,8 @@ bool is_plain(std::string_view name) {
 
 void check_name(std::string_view name) {
   if (name.empty()) refuse("an operator to register needs a name");
-  // The names of cases made from the operator begin with its name. A few words are not allowed
-  // there.
+  // Names of generated cases begin with the name of their operator. A few words cannot begin the
+  // name of a case.
   if (!is_plain(name) || !is_case_name(name)) {
     refuse(
         "the operator name '{}' cannot be used: a name has letters, digits and underscores, "

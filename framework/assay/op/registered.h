@@ -7,7 +7,7 @@
 
 namespace assay {
 
-// Throws Refusal if register_operator() cannot accept the row.
+// Checks the row of a team's operator. Throws Refusal if register_operator() cannot accept it.
 void check_row(const Operator& row);
 [[noreturn]] void refuse_row(const Operator& row, std::string_view why);
 

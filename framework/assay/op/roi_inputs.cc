@@ -11,15 +11,15 @@
 namespace assay {
 namespace {
 
-// Whole corners along a side of `extent` pixels: the largest corner, and the largest distance
-// between corners. With one or two samples a bin, more of the samples fall near whole pixels than
-// with many.
+// The corners of regions along a side of `extent` pixels are whole numbers up to `end`, at most
+// `apart` from each other. `apart` gives one or two samples a bin, because more of the samples then
+// fall near whole pixels than with many.
 struct SampleReach {
   std::int64_t end, apart;
 };
 SampleReach reach_of(const Recipe& recipe, const Case& c, std::int64_t extent, const char* bins) {
   const double scale = number_of(c, "spatial_scale");
-  // The dtype cannot hold all larger whole numbers.
+  // Above this, the dtype cannot hold all whole numbers.
   const double most = std::ldexp(1.0, std::min(recipe.dtype->precision, 31));
   const double reach = scale > 0 ? std::floor(static_cast<double>(extent) / scale) : 0;
   if (!(reach >= 1)) {

@@ -1,4 +1,4 @@
-// Inputs of deform_roi_pool: images, and regions at whole numbers.
+// Makes inputs of deform_roi_pool: images, and regions whose corners are whole numbers.
 #pragma once
 
 #include "assay/op/generate.h"
@@ -6,9 +6,9 @@
 namespace assay {
 
 // Makes the inputs of a case. Sizes are N, C, H, W and n, the number of regions. Region i belongs
-// to image i modulo N. Its corners are whole numbers inside the image, in units of 1 /
-// spatial_scale pixels, because there a rounding of a coordinate moves it across a pixel. Drawn
-// corners are put in order. An offset is made only if it is named.
+// to image i modulo N. Its corners are whole numbers in units of 1 / spatial_scale pixels and lie
+// inside the image. There a rounding of a coordinate can move it across a pixel. If corners are
+// drawn, they are put in order. An offset is made only if it is named.
 void generate_deform_roi_pool(const Recipe& recipe, Case& to);
 
 }  // namespace assay

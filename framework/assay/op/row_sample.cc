@@ -16,8 +16,8 @@
 namespace assay {
 namespace {
 
-// Draws `count` of the numbers below `of`, in ascending order. Each set of them is equally likely
-// (Floyd).
+// Returns `count` random numbers below `of`, in ascending order. Each set of such numbers is
+// equally likely (Floyd).
 std::vector<std::int64_t> draw_numbers(std::int64_t count, std::int64_t of, Random& random) {
   std::set<std::int64_t> drawn;
   for (std::int64_t last = of - count; last < of; ++last) {
@@ -28,11 +28,11 @@ std::vector<std::int64_t> draw_numbers(std::int64_t count, std::int64_t of, Rand
   return {drawn.begin(), drawn.end()};
 }
 
-// The drawn matrices, and the drawn rows of each.
+// The numbers of the drawn matrices, and of the drawn rows of each matrix.
 struct Drawn {
   std::vector<std::int64_t> matrices;
   std::int64_t of_each = 0;
-  std::vector<std::int64_t> rows;  // of the first matrix, then of the second, ...
+  std::vector<std::int64_t> rows;  // rows of the first matrix, then of the second, ...
 };
 
 Drawn draw_rows(const RowSample& sample, std::string_view name, std::int64_t matrices,
@@ -79,7 +79,7 @@ Tensor drawn_matrices(const Drawn& drawn, const Tensor& from) {
   return to;
 }
 
-// Returns the shape of the drawn rows, each of `width` elements.
+// Returns the shape of a tensor of the drawn rows, each of `width` elements.
 Shape shape_of(const Drawn& drawn, bool has_matrices, std::int64_t width) {
   if (!has_matrices) return {drawn.of_each, width};
   return {std::ssize(drawn.matrices), drawn.of_each, width};

@@ -13,12 +13,14 @@ namespace assay {
 
 // "rows=64,seed=1".
 struct RowSample {
-  std::int64_t rows = 64;  // rows of the output, over all its matrices; at least 1
+  // Number of rows to draw from all matrices of the output together, at least 1.
+  std::int64_t rows = 64;
   std::uint64_t seed = 1;
 
-  std::string text() const;  // what parse_row_sample() reads
+  std::string text() const;  // Returns the text that parse_row_sample() reads
 };
-// Each of the two may be left out. Throws Refusal, which says what is wrong.
+// Reads the number of rows and the seed, each of which may be left out. Throws Refusal, which says
+// what is wrong.
 RowSample parse_row_sample(std::string_view text);
 
 // Returns the share p of wrong rows for which a sample of n rows holds a wrong row with a
@@ -27,19 +29,21 @@ RowSample parse_row_sample(std::string_view text);
 double seen_share(std::int64_t rows);
 
 struct SampledRows {
-  // The case of these rows, with the operator, attributes and inputs of the original. The first
-  // input has only the drawn rows. If the output has several matrices, only those from which a row
-  // was drawn are kept. The case has no golden result and no outputs.
+  // The case of the drawn rows, with the operator, attributes and inputs of the original. The first
+  // input has only the drawn rows. If the output has several matrices, the inputs keep only those
+  // matrices from which a row was drawn. The case has no golden result and no outputs.
   Case test_case;
-  // The positions of these rows among all rows of the output, counted over its matrices, ascending.
+  // The positions of the drawn rows among all rows of the output, counted through its matrices, in
+  // ascending order.
   std::vector<std::int64_t> rows;
   Shape output;         // shape of the whole output
   std::int64_t of = 0;  // number of rows of the whole output
 
-  // Returns these rows of an output of the whole shape, in the shape of the case's output.
+  // Returns the drawn rows of an output that has the whole shape, in the shape of the case's
+  // output.
   Tensor of_output(const TensorView& whole) const;
-  // Returns the position in the whole output of an element of the case's output, both in row-major
-  // order.
+  // Returns where an element of the case's output lies in the whole output. Both positions are
+  // row-major.
   std::int64_t whole_position(std::int64_t element) const;
 };
 

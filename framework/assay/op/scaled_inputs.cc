@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-// Returns "128x1" for "1x128".
+// Returns a block with its sides exchanged: "128x1" for "1x128".
 std::string turned(const std::string& block) {
   const std::size_t cross = block.find('x');
   return block.substr(cross + 1) + "x" + block.substr(0, cross);
@@ -44,7 +44,8 @@ void add_quantized(const Recipe& recipe, Case& c, const Operand& operand,
   numbers.name = c.name;
   numbers.op = "quantize";
   numbers.inputs["x"] = recipe.draw_input(operand.name, float32, operand.shape);
-  // quantize names blocks by the rows as they are stored; a row across is a block of one column.
+  // `scaling` of quantize counts rows as they are stored. If rows lie across, "row" becomes a block
+  // of one whole column, and the sides of a block are exchanged.
   const bool row = scaling == "row", block = scaling != "tensor" && !row;
   numbers.attributes["scaling"] = operand.across && row
                                       ? formatted("{}x1", operand.shape[operand.shape.size() - 2])

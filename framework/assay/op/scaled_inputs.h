@@ -1,4 +1,5 @@
-// Inputs of dequantize and scaled_matmul: numbers are drawn, then quantized as quantize does it.
+// Makes inputs of dequantize and scaled_matmul: numbers are drawn, then quantized as quantize does
+// it.
 #pragma once
 
 #include "assay/op/generate.h"

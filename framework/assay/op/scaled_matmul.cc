@@ -22,11 +22,11 @@
 namespace assay {
 namespace {
 
-// An operand's scales as the product sees them.
+// An operand's scales, found by the indices of the product.
 struct Scales {
   ScaleGrid grid;
   std::vector<double> values;
-  bool across;   // K is the last dimension but one of the grid
+  bool across;   // true if K is the last dimension but one of the grid
   bool batched;  // if false, one matrix serves all batches
 
   // Returns the scale of row i of a (column i of b) at k.
@@ -34,7 +34,7 @@ struct Scales {
     return values[static_cast<std::size_t>(
         grid.at(batched ? batch : 0, across ? k : i, across ? i : k))];
   }
-  // Returns the number of k that share a scale, or 0 if all do.
+  // Returns the number of consecutive k that share a scale, or 0 if all k of a row do.
   std::int64_t depth() const {
     if (grid.one) return 0;
     const std::int64_t block = across ? grid.block_rows : grid.block_columns;
@@ -61,7 +61,8 @@ struct ScaledProduct {
   bool scales_change() const { return a.depth() > 0 || b.depth() > 0; }
 };
 
-// Cuts K into stretches. A stretch also ends after `interval` terms. 0 means no limit.
+// Cuts K into stretches where a scale changes. A stretch also ends after `interval` terms. 0 means
+// no limit.
 void cut(ScaledProduct& p, std::int64_t interval) {
   p.cuts = {0};
   std::int64_t since = 0;
@@ -129,7 +130,7 @@ DotModel unit_model(const Case& c, const Machine& machine) {
   return dot_model(machine, compute);
 }
 
-// Returns how the unit computes each stretch of K, and cuts K into stretches.
+// Returns the model by which the unit computes each stretch of K, and cuts K into stretches.
 DotModel stretched_model(const Case& c, const Machine& machine, ScaledProduct& p) {
   DotModel model = unit_model(c, machine);
   std::int64_t interval = integer_of(c, "promotion_interval");
@@ -139,15 +140,16 @@ DotModel stretched_model(const Case& c, const Machine& machine, ScaledProduct& p
   return model;
 }
 
-// Returns the factors for a stretch's sum of one output element.
+// Returns the scale factors for the sum of the stretch of K that k lies in, for output element (i,
+// j).
 ScaleFactors factors_of(const ScaledProduct& p, std::int64_t batch, std::int64_t i, std::int64_t j,
                         std::int64_t k) {
   return scale_factors(p.order, static_cast<float>(p.a.at(batch, i, k)),
                        static_cast<float>(p.b.at(batch, j, k)));
 }
 
-// Returns the values times their scales. The factors have at most 24 bits each, so the products are
-// exact in float64.
+// Returns an operand's values times their scales. Values and scales have at most 24 bits each, so
+// the products are exact in float64.
 std::vector<double> dequantised(const Case& c, const ScaledProduct& p, const std::string& operand,
                                 std::int64_t batch) {
   std::vector<double> values = matmul_matrix(c, operand, batch).values();
@@ -169,7 +171,8 @@ double largest_size(const Tensor& x) {
   return most;
 }
 
-// Returns the result in `output`, matrix by matrix of a batch, with M x N values each.
+// Returns the product in the format `output`. multiply(batch, count) returns the M x N values of
+// one matrix of the batch.
 template <typename Multiply>
 Tensor multiplied(const MatmulShape& s, const Format& output, const Multiply& multiply) {
   const auto count = static_cast<std::size_t>(s.m * s.n);
@@ -236,11 +239,12 @@ Tensor scaled_matmul_bounds(const Case& c, const Machine& machine, int threads) 
   const DotModel model = stretched_model(c, machine, p);
   const MatmulShape& s = p.shape;
   const auto count = static_cast<std::size_t>(s.m * s.n);
-  // The roundings are P to float32 (for int32 sums), the two products with scales, and the sum with
-  // the stretches after it.
+  // The roundings are that of a stretch's sum P to float32 (for int32 sums), those of the two
+  // products with scales, and that of the sum with the stretches after it.
   const auto stretches = static_cast<double>(p.cuts.size() - 1);
   const double n = (stretches + 3) * 0x1p-24, roundings = n / (1 - n);
-  // If no machine is named, the scales may also be applied to the operands first.
+  // If no machine is named, a kernel may also apply the scales to the operands before it
+  // multiplies.
   const bool any = is_any_machine(machine) && !p.integers;
   const double first_n = (static_cast<double>(s.k) + stretches + 4) * 0x1p-24;
   std::vector<double> bounds;
@@ -259,12 +263,12 @@ Tensor scaled_matmul_bounds(const Case& c, const Machine& machine, int threads) 
         const auto at = static_cast<std::int64_t>(i);
         const double scale = std::abs(static_cast<double>(p.a.at(batch, at / s.n, first)) *
                                       p.b.at(batch, at % s.n, first));
-        // The loss of P times the first scale below the normal range is multiplied by the second
-        // scale.
+        // The product of P and the first scale may lose bits below the normal range. This loss is
+        // multiplied by the second scale.
         const ScaleFactors factors = factors_of(p, batch, at / s.n, at % s.n, first);
         const double second = std::max(1.0, static_cast<double>(std::abs(factors.last)));
         if (std::isinf(sums.error[i])) {
-          bound[i] = sums.error[i];  // a scale of 0 does not make it bounded
+          bound[i] = sums.error[i];  // stays infinite, also if the scale is 0
           continue;
         }
         bound[i] += scale * (sums.error[i] + roundings * (sums.size[i] + sums.error[i])) +
@@ -297,7 +301,8 @@ void raise_to_scaled_operands(const Case& c, const ScaledProduct& p, std::int64_
   }
   std::vector<double> squares(errors.mean.size(), 0.0);
   exact_matmul(s.m, s.n, s.k, a.data(), b.data(), squares.data(), threads);
-  const double of_operands = 2 * 0x1p-48 / 3;  // of float32, relative to the squares
+  // Variance of the rounding of two float32 operands, relative to the squared products.
+  const double of_operands = 2 * 0x1p-48 / 3;
   for (std::size_t i = 0; i < squares.size(); ++i) {
     errors.variance[i] = std::max(errors.variance[i], sums.variance[i] + of_operands * squares[i]);
     errors.drift[i] = std::max(errors.drift[i], sums.drift[i]);
@@ -343,7 +348,7 @@ ExpectedErrors scaled_matmul_errors(const Case& c, const Machine& machine, int t
         const auto scale = static_cast<double>(factors.before) * static_cast<double>(factors.last);
         const double exact_scale = p.a.at(batch, at / s.n, first) * p.b.at(batch, at % s.n, first);
         Uncertain term = Uncertain::exact(exact[i]);
-        term.round(step);  // of integers; others are float32 already
+        term.round(step);  // rounds int32 sums; others are float32 already
         if (!p.integers) term.variance = 0;
         term.mean += partial.mean[i];
         term.variance += partial.variance[i];

@@ -12,7 +12,8 @@
 
 namespace assay {
 
-// The scales of a tensor x (..., rows, columns); a vector is one row, a scalar one element.
+// The grid of scales of a tensor x (..., rows, columns). A vector counts as one row, and a scalar
+// as one element.
 struct ScaleGrid {
   Shape shape;  // of the scales
   std::int64_t batch = 1, rows = 1, columns = 1;
@@ -27,8 +28,8 @@ struct ScaleGrid {
     return one ? 0 : (b * grid_rows() + i / block_rows) * grid_columns() + j / block_columns;
   }
 
-  // Calls take(first, last, scale) for the stretches of a row that have one scale. `row` counts
-  // through all batches.
+  // Calls take(first, last, scale) for each stretch [first, last) of a row that has one scale, with
+  // the index of the scale. `row` counts the rows of all batches.
   template <typename Take>
   void for_stretches(std::int64_t row, const Take& take) const {
     const std::int64_t width = one ? columns : block_columns;
@@ -64,13 +65,13 @@ Parameter scales_parameter();
 // The order in which a sum P is multiplied by the scales of a and b. Each product is rounded to
 // float32.
 enum class ScaleOrder : std::uint8_t {
-  kTogether,  // P (scale_a scale_b)
-  kAFirst,    // (P scale_a) scale_b
-  kBFirst,    // (P scale_b) scale_a
+  kTogether,  // computes P (scale_a scale_b)
+  kAFirst,    // computes (P scale_a) scale_b
+  kBFirst,    // computes (P scale_b) scale_a
 };
 inline constexpr std::string_view kScaleOrderWords[] = {"together", "a_first", "b_first"};
 
-// The factors of a sum, in the order in which they are applied.
+// The two factors by which a sum is multiplied, in the order in which they are applied.
 struct ScaleFactors {
   float before, last;
 };

@@ -14,8 +14,9 @@ namespace assay {
 
 namespace {
 
-// Sums float32 (float64 for float64 operands) one by one, and rounds each product separately. A
-// product goes through as many roundings as in the worst other order.
+// Returns the model of any order: it adds float32 products (float64 for float64 operands) one by
+// one, and rounds each product separately. A product then goes through as many roundings as in the
+// worst order.
 DotModel in_any_order(const Format& f) {
   return {.input = f.name,
           .chunk = assumed(1),
@@ -25,7 +26,8 @@ DotModel in_any_order(const Format& f) {
           .round_products = assumed(true)};
 }
 
-// `short_sums` is true if sums of floats of at most 8 bits may keep as few bits as on any machine.
+// Returns the models of any_machine() or any_float32_machine(). If `short_sums` is true, sums of
+// floats of at most 8 bits may keep as few bits as on any known machine.
 std::vector<DotModel> rows_in_any_order(bool short_sums) {
   std::vector<DotModel> rows;
   std::vector<DotModel> of_small_floats;
@@ -34,7 +36,8 @@ std::vector<DotModel> rows_in_any_order(bool short_sums) {
       const Format& f = format_named(row.input);
       if (!f.is_float() || f.bits > 8) continue;
       row.promotion_interval = assumed(0);
-      // A row with the same chunk that keeps no more bits has at least as large an error.
+      // Skips a row if another one with the same chunk keeps no more bits, because that one has at
+      // least as large an error.
       const auto covers = [&](const DotModel& other) {
         return other.chunk.value == row.chunk.value &&
                other.kept_bits.value <= row.kept_bits.value && row.kept_bits.value > 0;

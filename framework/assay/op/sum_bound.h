@@ -33,7 +33,8 @@ namespace assay {
 // matrix unit and the operator needs one, and if no element at all has a bound.
 Tensor accumulation_bounds(const Case& test_case, const Machine& machine, int threads = 0);
 
-// Keeps the reason why some elements have no bound: the one that was thrown for the first of them.
+// Keeps the reason why some elements have no bound: the error that was thrown for the first of
+// them.
 class Unbounded {
  public:
   // Runs `body`. Returns false, and keeps the reason, if it throws a CaseError.
@@ -72,9 +73,9 @@ Tensor held_bounds(const Format& output, const Shape& shape, std::vector<double>
 // Floats of at most 8 bits have a row for each accumulator that is known for them, without
 // promotion, and the widest bound counts. It is not a machine that computes.
 const Machine& any_machine();
-// The same, except that floats of at most 8 bits are also summed in float32.
+// Like any_machine(), but assumes float32 sums for floats of at most 8 bits, too.
 const Machine& any_float32_machine();
-// True if the machine is one of these two.
+// True if the machine is any_machine() or any_float32_machine().
 bool is_any_machine(const Machine& machine);
 // Returns the number of bits that the sums of a case's products keep by any_machine(), if it is
 // less than that of float32, and 0 otherwise.
@@ -112,10 +113,11 @@ void require_matrix_unit(const Case& test_case, const Machine& machine);
 // Returns the machine that the case's attribute `machine` names, or nullptr if the case does not
 // name one.
 const Machine* named_machine(const Case& test_case);
-// Returns the same machine if it has a matrix unit, and nullptr otherwise.
+// Returns the machine that the case's attribute `machine` names if it has a matrix unit, and
+// nullptr otherwise.
 const Machine* machine_of(const Case& test_case);
-// Returns a tolerance with half an ulp of the output, and with the largest bound of some elements
-// on that machine. Throws Refusal if an element has no bound because its sum may
+// Returns a tolerance: rtol is half an ulp of the output, and atol is the largest of these bounds
+// of elements on that machine. Throws Refusal if an element has no bound because its sum may
 // overflow.
 DerivedTolerance accumulation_tolerance(const Case& test_case, const Machine& machine,
                                         const std::vector<double>& bounds);

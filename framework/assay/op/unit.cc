@@ -26,7 +26,7 @@ std::optional<Subnormals> asked_subnormals(const Case& c) {
 
 template <typename T>
 void clamp_values(double largest, T* values, std::int64_t n) {
-  // A float cannot hold anything beyond float32's range.
+  // If T is float, the limit must lie within float32's range.
   const T most =
       static_cast<T>(std::min(largest, static_cast<double>(std::numeric_limits<T>::max())));
   for (std::int64_t i = 0; i < n; ++i) {

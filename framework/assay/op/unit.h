@@ -62,28 +62,29 @@ void read_values(const Tensor& tensor, std::int64_t begin, std::int64_t n, T* to
     std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(T));
 }
 
-// Relative errors for tolerances, whatever the machine: of one rounding by the unit, and of writing
-// its result. 16-bit formats without their own arithmetic are computed in float32. Throws
-// Refusal if the case flushes subnormals, because the error of a flushed operand has
-// no bound.
+// Relative errors for tolerances, whatever the machine: `unit` is that of one rounding by the unit,
+// and `output` is that of writing its result. 16-bit formats without their own arithmetic are
+// computed in float32. Throws Refusal if the case flushes subnormals, because the error of a
+// flushed operand has no bound.
 struct RoundoffBounds {
   double unit;    // of an operation
-  double output;  // of the result's conversion. 0 if unit and output have one format.
-  double tiny;    // half the smallest subnormals of both
+  double output;  // error of the result's conversion. 0 if unit and output have one format.
+  double tiny;    // half the smallest subnormal of the unit, and of an output in another format
   double result() const { return of(unit); }
-  // Returns a relative error after the conversion, from the one before it.
+  // Returns the relative error of a result after its conversion, from its error before the
+  // conversion.
   double of(double error) const { return error + output + error * output; }
 };
 RoundoffBounds roundoff_bounds(const Case& test_case, const Format& input, const Format& output);
-// The same for a unit that computes in this format.
+// Returns the same errors for a unit that computes in the format `unit`.
 RoundoffBounds roundoff_bounds_in(const Case& test_case, const Format& unit, const Format& output);
 
 // Throws Refusal if `what`, a step of the operator, may exceed the largest number of
 // the arithmetic that computes it. Some units saturate there and others overflow, so no rounding
 // bounds their results.
 void require_range(const Case& test_case, const Format& arithmetic, const char* what, double value);
-// The same for the exact result, if the output can hold values that the unit cannot. (The judge
-// settles a result beyond the output's own range.)
+// Throws Refusal if the exact result may exceed the unit's range, while the output can hold such
+// values. (The judge settles a result beyond the output's own range.)
 void require_result_range(const Case& test_case, const Format& input, const Format& output);
 void require_result_range_in(const Case& test_case, const Format& unit, const Format& output);
 
