@@ -30,7 +30,8 @@ BoundForm a_abft_form(const RowForms& rows, std::int64_t i, std::int64_t) {
     form.constant = a.weighted * eps * row + eps * depth * a.product;
     return form;
   }
-  // The document's eps_low, 2^-8, is the unit roundoff of its bfloat16 outputs.
+  // The document's eps_low, 2^-8, is the unit roundoff of its bfloat16 outputs. So the unit
+  // roundoff of the output's format takes its place.
   constexpr double kEpsHigh = 0x1p-23;
   form.per_largest =
       row * kEpsHigh + unit_roundoff(rows.output()) * std::sqrt(static_cast<double>(n));

@@ -15,7 +15,8 @@ float group_sum(const double* values, std::int64_t count) {
   return pairwise_sum(x);
 }
 
-// Returns x 1, summed by a machine's matrix unit. `values` has `count` values of its input format.
+// Returns the sum of `count` values as a machine's matrix unit computes it: as a product with a
+// column of ones. The values are numbers of the unit's input format.
 double machine_sum(const DotModel& model, const double* values, std::int64_t count) {
   const std::vector<double> ones(at(count), 1.0);
   float sum = 0;
@@ -39,7 +40,8 @@ std::vector<double> checksums_in(Arithmetic arithmetic, const DotModel* model, c
   const std::int64_t m = o.a.rows(), k = o.a.columns(), n = o.b.columns();
   const std::int64_t groups = (n + width - 1) / width;
   const Format& bf16 = format_named("bfloat16");
-  // B e, and its second part for hi_lo. Both are k x groups.
+  // `sums` is B e, the row sums of B by groups. `low` is its second part for hi_lo. Both are k x
+  // groups.
   std::vector<double> sums(at(k * groups)), low(arithmetic == Arithmetic::kHiLo ? sums.size() : 0);
   parallel_for(k, threads, [&](std::int64_t kk) {
     std::vector<double> row(at(n));

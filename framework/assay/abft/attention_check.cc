@@ -20,7 +20,7 @@
 namespace assay::abft {
 namespace {
 
-constexpr std::int64_t kRows = 128;  // queries that are worked on at a time
+constexpr std::int64_t kRows = 128;  // number of queries that are checked at a time
 static_assert(kRows <= simd::kProductRows);
 constexpr double kUnit = 0x1p-24;  // the unit roundoff of float32
 
@@ -33,7 +33,7 @@ Attention attention_of(const Case& c) {
   return {attention_shape(c), c.input("q"), c.input("k"), c.input("v"), c.integer("tile")};
 }
 
-// Returns why the check cannot judge such outputs. Empty if it can.
+// Returns the reason why the check cannot judge such outputs. Empty if it can.
 std::string why_not(const Attention& a, const Format& output, const AbftOptions& options) {
   const ThresholdSpec& spec = options.spec;
   if (spec.threshold->name != kDefaultThreshold || spec.columns ||
@@ -67,12 +67,13 @@ std::string why_not(const Attention& a, const Format& output, const AbftOptions&
   return "";
 }
 
-// The weights of a row, exp(score - largest score), and how uncertain they are.
+// The weights of a row, exp(score - largest score), and the statistics of their errors.
 struct Row {
   float* weights;  // one for each key
   // Variances of the weights. If null, a variance is `relative` times the square of the weight.
   float* variances = nullptr;
-  // The most that rounding to 0 may take from each weight, all of one sign. Null means nothing.
+  // For each weight, the most that it may lose by rounding to 0. All these losses have one sign.
+  // Null means that no weight is rounded to 0.
   float* lost = nullptr;
   double sum = 0;       // of the weights
   double error = 0;     // relative standard deviation of a weight before it is rounded
@@ -80,12 +81,14 @@ struct Row {
   bool finite = true;
 };
 
-// The prediction of the operands for one check.
+// The prediction of the operands for one check: its reference, and the errors that a right output
+// may have.
 struct Expected {
   double reference = 0;
   double spread = 0;  // the variance that the rounding of the weights causes
-  double mixed = 0;   // sum of squares of its products, or a bound of that sum
-  double beside = 0;  // errors that all have the same sign
+  // Sum of the squares of the check's products, or a bound of that sum.
+  double mixed = 0;
+  double beside = 0;  // sum of the errors that all have the same sign
 };
 
 // A block of consecutive rows.
@@ -96,7 +99,8 @@ struct Block {
   std::vector<Expected> checks;  // rows x groups
 };
 
-// The reference of an element, and the error that an output may have before it is rounded.
+// The reference of an output element, and the largest error that the output may have before it is
+// rounded.
 struct Element {
   double reference, slack;
 };
@@ -139,7 +143,8 @@ class Checker {
   std::int64_t groups() const { return groups_; }
   bool confirms() const { return confirm_; }
 
-  // Computes rows [first, first + count). `count` is at most kRows.
+  // Fills a block with the weights and predictions of rows [first, first + count). `count` is at
+  // most kRows.
   void fill(std::int64_t first, std::int64_t count, Block& block) const {
     const std::vector<double> q = values_of(a_.q, batch_ * a_.queries + first, count);
     const std::size_t size = at(count * a_.keys);
@@ -172,7 +177,8 @@ class Checker {
         times(narrow_ ? block.variances : block.weights, !narrow_, sum_squares_);
     const std::vector<double> lost = narrow_ ? times(block.lost, false, sizes_) : none;
     const std::vector<double> sizes = truncates() ? times(block.weights, false, sizes_) : none;
-    // For narrow outputs the sums of squares hardly matter, and the largest one bounds them.
+    // For outputs of at most 16 bits of precision, the sums of squares hardly matter, so the bound
+    // by their largest term is enough.
     const bool exact = out_.precision > 16;
     const std::vector<double> squares = exact ? times(block.weights, true, squares_) : none;
     block.checks.assign(at(count * groups_), {});
@@ -192,9 +198,9 @@ class Checker {
     }
   }
 
-  // Reads the check of group g of a row with outputs c. Infinite or NaN outputs are left out of the
-  // sums; settle() judges them. Sets `blind` if the possible error of the weights is at least the
-  // largest output, so that the check would not detect its loss.
+  // Reads the check of group g of a row with outputs c. The sums leave out infinite and NaN
+  // outputs, which settle() judges. Sets `blind` if the possible error of the weights is at least
+  // the largest output, so that the check would not detect the loss of this output.
   Reading read(const Row& row, const Expected& of, std::int64_t g, const double* c,
                bool* blind = nullptr) const {
     double total = 0, outputs = 0, ulps = 0, ulp_squares = 0, largest = 0;
@@ -256,7 +262,8 @@ class Checker {
     return {reference, kappa_of_element_ * std::sqrt(off) + beside / l};
   }
 
-  // Returns the error of a value divided by its bound. At most 1 means inside.
+  // Returns the difference of a value from its reference, divided by its bound. At most 1 means
+  // that the value is inside.
   double excess(const Element& of, double value) const {
     if (!std::isfinite(value)) {
       return special_is_right(out_, value, of.reference, of.slack) ? 0 : HUGE_VAL;
@@ -273,7 +280,7 @@ class Checker {
     return values;
   }
 
-  // Packs k transposed, the right factor of a row of q.
+  // Packs k transposed, the right factor of the products of a row of q.
   void pack_keys() {
     const std::vector<double> k = values_of(a_.k, batch_ * a_.keys, a_.keys);
     keys_.resize(simd::packed_size(a_.depth, a_.keys));
@@ -288,8 +295,8 @@ class Checker {
     longest_key_ = std::sqrt(*std::max_element(squares.begin(), squares.end()));
   }
 
-  // Packs the right factors of a row of weights. They are the sums of v over each group of columns,
-  // the squares of these sums, the sums of squares, and the sums of absolute values.
+  // Packs four right factors for the products of a row of weights. For each group of columns they
+  // hold the sums of v, the squares of these sums, the sums of v^2, and the sums of |v|.
   void pack_values() {
     const std::size_t size = simd::packed_size(a_.keys, groups_);
     for (auto* packed : {&sums_, &sum_squares_, &squares_, &sizes_}) packed->resize(size);
@@ -330,7 +337,7 @@ class Checker {
   // Computes the weights of query i from its products with the keys. Writes to the memory in `row`.
   void weigh(std::int64_t i, const double* q, const double* products, Row& row) const {
     const std::int64_t seen = a_.seen(batch_, i);
-    // Separate lanes let compilers vectorize the loop.
+    // Eight lanes with a maximum and a minimum each let compilers vectorize the loop.
     constexpr std::int64_t kLanes = 8;
     double highs[kLanes], lows[kLanes], checks[kLanes] = {};
     std::fill_n(highs, kLanes, -HUGE_VAL);
@@ -374,10 +381,11 @@ class Checker {
     const double unit = unit_roundoff(in_);
     row.relative = row.error * row.error + unit * unit / 3;
     if (row.variances == nullptr) return;
-    // The kernel rounds the weights times this factor: 1 / sum if it divides first, or at least 1.
+    // The kernel rounds the weights times this factor. It is 1 / sum if the kernel divides first,
+    // and 1 or more if it does not.
     const double factor = a_.tile && *a_.tile > 0 ? 1 : 1 / row.sum;
     const double tiny = min_subnormal(in_) / factor;
-    // a format of precision p has 2^(p - 1) subnormal steps
+    // The smallest normal number is 2^(p - 1) subnormal steps, for a precision of p bits.
     const double smallest_normal = tiny / 2 / unit;
     for (std::int64_t j = 0; j < seen; ++j) {
       const auto p = static_cast<double>(row.weights[j]);
@@ -390,9 +398,10 @@ class Checker {
     }
   }
 
-  // Returns the variance of the outputs due to rounding in the float32 sums over the keys, in the
-  // quotient and in the sum of the weights. The first two are u^2 S (c^2 / 3 + products^2 / 6).
-  // `outputs` and `products` are sums of squares.
+  // Returns the variance of the outputs of a check that comes from rounding in the float32 sums
+  // over the keys, in the quotient and in the sum of the weights. The first two contribute u^2 S
+  // (c^2 / 3 + products^2 / 6) for each output c, with the number of keys S. `outputs` and
+  // `products` are sums of squares.
   double accumulation(double outputs, double products, double reference, double error) const {
     return kUnit * kUnit * (static_cast<double>(a_.keys) + 8) * (outputs / 3 + products / 6) +
            error * error * reference * reference;
@@ -400,7 +409,7 @@ class Checker {
 
   void check_rows(const TensorView& output, std::int64_t first, std::int64_t count,
                   CheckTally& tally) const {
-    // Kept from one block to the next, because allocating this memory again costs more than the
+    // The block keeps its memory for the next call, because allocating it again costs more than the
     // sums.
     thread_local Block block;
     fill(first, count, block);
@@ -457,7 +466,8 @@ class Checker {
     if (tally.flags.size() > AbftVerdict::kListed) tally.flags.resize(AbftVerdict::kListed);
   }
 
-  // Finds the bit flip that brings the element within its bound. If several do, takes the closest.
+  // Finds the bit flip that brings the element within its bound. If several flips do, takes the one
+  // that brings it closest to its reference.
   void find_flip(const Element& of, AbftFlag::Element& found) const {
     double best = 1;
     for (int bit = out_.padding; bit < out_.padding + out_.bits; ++bit) {
@@ -482,8 +492,8 @@ class Checker {
   std::vector<double> sums_, sum_squares_, squares_, sizes_;
   double longest_key_ = 0, most_squares_ = 0;
   bool finite_ = true;
-  // True if weights may be subnormal in the operands' dtype, or may round to 0 there. Then each
-  // weight has its own variance.
+  // True if some weights may be subnormal in the operands' dtype, or may round to 0 there. Then the
+  // variance is computed for each weight.
   bool narrow_;
 };
 

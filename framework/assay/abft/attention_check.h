@@ -25,8 +25,9 @@ namespace assay::abft {
 AbftVerdict check_attention(const Case& test_case, const TensorView& output,
                             const AbftOptions& options);
 
-// The classes below are for campaigns, which change elements of a row and check it again. Rows
-// count over all matrices, one below the other. `elements` are those of a whole row, as float64.
+// The two classes below are for campaigns, which change elements of a row and check it again. Row
+// numbers count through all matrices, one below the other. `elements` are those of a whole row, as
+// float64.
 class AttentionRow {
  public:
   AttentionRow(AttentionRow&&) noexcept;
@@ -56,7 +57,7 @@ class AttentionRows {
   std::int64_t columns() const;
   std::int64_t groups_per_row() const;
   std::int64_t group_width() const;
-  // Returns the operands' side of a row. It must not outlive this object.
+  // Returns what the operands predict for a row. The AttentionRow must not outlive this object.
   AttentionRow row(std::int64_t i) const;
 
  private:

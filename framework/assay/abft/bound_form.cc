@@ -14,7 +14,8 @@ void output_stats(const Format& f, simd::Storage storage, const void* elements, 
                   std::int64_t width, OutputStats* to, StatsUsed used) {
   const auto groups = static_cast<std::size_t>((n + width - 1) / width);
   const auto count = static_cast<std::size_t>(n), group = static_cast<std::size_t>(width);
-  const bool wide = f.precision >= 24;  // the sums of ulps of such formats come with the squares
+  // For such formats, the kernel that sums ulps also sums squares.
+  const bool wide = f.precision >= 24;
   std::vector<simd::OutputSums> sums(used.ulps || (used.square && wide) ? groups : 0);
   if (!sums.empty()) {
     simd::output_sums(storage, elements, count, group, f.is_float() ? f.mantissa_bits() : 0,
@@ -34,7 +35,7 @@ void output_stats(const Format& f, simd::Storage storage, const void* elements, 
                      squares.empty() ? nullptr : squares.data());
   }
   for (std::size_t g = 0; g < groups; ++g) {
-    // The three kernels sum in the same order.
+    // Each kernel sums the elements in the same order, so any of the sums will do.
     to[g] = {.sum = !sums.empty() ? sums[g].sum : !sizes.empty() ? sizes[g].sum : plain[g]};
     if (used.ulps) {
       to[g].ulp = sums[g].ulp;

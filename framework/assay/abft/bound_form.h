@@ -8,7 +8,7 @@
 #include "assay/simd/bound_form_kernel.h"
 
 namespace assay::simd {
-enum class Storage : std::uint8_t;  // simd/convert_kernel.h
+enum class Storage : std::uint8_t;  // defined in simd/convert_kernel.h
 }
 
 namespace assay::abft {
@@ -19,7 +19,7 @@ using simd::OutputStats;
 // Returns the peak of a row, max|c| / mean|c|. It is NaN for a row of zeros.
 double peak_of(const OutputStats& stats, double columns);
 
-// The fields of the statistics that a form reads in addition to `sum`.
+// The statistics that a form reads in addition to `sum`.
 struct StatsUsed {
   bool largest = false;
   bool absolute = false;  // only with largest
@@ -34,7 +34,7 @@ struct StatsUsed {
 // first. The kernels read float16, bfloat16 and floats of four and eight bytes.
 void output_stats(const Format& format, const void* elements, std::int64_t n, std::int64_t width,
                   OutputStats* to, StatsUsed used = {true, true, true, true});
-// The same for numbers of `format` that are stored as `storage`.
+// Computes the same statistics for numbers of `format` that are stored as `storage`.
 void output_stats(const Format& format, simd::Storage storage, const void* elements, std::int64_t n,
                   std::int64_t width, OutputStats* to, StatsUsed used);
 

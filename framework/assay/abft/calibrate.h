@@ -13,26 +13,32 @@ namespace assay::abft {
 // Distribution of the operands (tensor/distribution.h) before they are rounded to the working
 // format.
 enum class CalibrationInputs : std::uint8_t {
-  kNormal,  // N(1, 1). For float16 times 0.01, because its sums would overflow (the specification).
-  kFolded,  // |N(0, 1) + 1| (the published float32 grids)
-  kShifted,  // |N(0, 1)| + 0.5, float16 times min(1, sqrt(65504 / (4 K N))) (published bf16, fp16)
+  // N(1, 1), a normal distribution. For float16 it is multiplied by 0.01, because its sums would
+  // overflow (the specification).
+  kNormal,
+  kFolded,  // |N(0, 1) + 1|, as for the published float32 grids
+  // |N(0, 1)| + 0.5, as for the published bfloat16 and float16 grids. For float16 it is multiplied
+  // by min(1, sqrt(65504 / (4 K N))).
+  kShifted,
 };
 std::string_view inputs_word(CalibrationInputs inputs);
 
 struct CalibrationPlan {
   const Machine* machine = nullptr;
-  const Format* dtype = nullptr;  // of operands, C, and both checksums
+  const Format* dtype = nullptr;  // format of the operands, of C and of both checksums
   std::int64_t m = 128, k = 1024, n = 256;
   CalibrationInputs inputs = CalibrationInputs::kNormal;
-  std::int64_t trials = 100;  // products, each of m rows
+  std::int64_t trials = 100;  // number of products, each of m rows
   std::uint64_t seed = 0;
-  int threads = 0;  // the result does not depend on it
+  int threads = 0;  // The result does not depend on the number of threads.
 };
 
 struct Calibration {
-  std::int64_t rows = 0, skipped = 0;  // skipped: a checksum that is 0, NaN or infinite
-  double e_max = 0;                    // largest |difference| / |checksum| seen
-  double mean = 0, deviation = 0;      // of the signed relative difference
+  // The number of rows, and of skipped ones, whose checksum is 0, NaN or infinite.
+  std::int64_t rows = 0, skipped = 0;
+  double e_max = 0;  // largest |difference| / |checksum| seen
+  // Mean and standard deviation of the signed relative difference.
+  double mean = 0, deviation = 0;
   // |mean| + 5.45 deviations. If the errors are normally distributed, as those of float32 sums are,
   // this is the expected largest of 12.8 million rows (100 000 trials).
   double predicted = 0;

@@ -14,7 +14,8 @@ bool CheckTally::count(const Reading& r, bool is_float) {
     ++not_checkable;
     return false;
   }
-  // Most ratios are below the largest so far. A product shows that faster than a quotient.
+  // Most ratios are below the largest one so far. Comparing with a product is faster than computing
+  // each quotient.
   if (!(r.difference <= worst_ratio * r.threshold)) {
     worst_ratio = std::max(worst_ratio, ratio_of(r));
   }
@@ -90,7 +91,8 @@ void add_counts(AbftVerdict& all, const AbftVerdict& v) {
 
 std::string calibration_note(std::int64_t measured, double rms_z, double mean_z) {
   constexpr std::int64_t kFewest = 30;
-  constexpr double kQuantile = 4.75;  // of the normal distribution: one in a million
+  // The quantile that a normally distributed number exceeds with a probability of one in a million.
+  constexpr double kQuantile = 4.75;
   if (measured < kFewest) return "";
   const auto n = static_cast<double>(measured);
   const double cube = 1 - 2 / (9 * n) + kQuantile * std::sqrt(2 / (9 * n));
@@ -175,7 +177,7 @@ void summarize(AbftVerdict& v, const Threshold& threshold, const std::string& wh
         "are no operands to confirm from",
         grouped(v.narrow)));
   }
-  // If there is a fault, z includes it and cannot be used to test the calibration.
+  // If there is a fault, z includes it and says nothing about the calibration.
   if (v.outcome == Outcome::kPass && v.calibrated) {
     const std::string note = calibration_note(v.measured, v.rms_z, v.mean_z);
     if (!note.empty()) v.notes.push_back(note);

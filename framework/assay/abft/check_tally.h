@@ -11,21 +11,21 @@
 
 namespace assay::abft {
 
-// Results of all rows of a product, or of the transposed product.
+// Counts of the checks of all rows of a product, or of the transposed product.
 struct CheckTally : CheckCounts {
-  LooseReadings loose;  // of the readings that were counted
+  LooseReadings loose;  // those of the readings that were counted
   ZTally z;
 
   // Counts one reading. Returns true if the check is flagged.
   bool count(const Reading& r, bool is_float);
-  // Makes worst_ratio the one of exact readings, and drops the loose readings. `closer` returns an
-  // exact reading, or one that shows that its D/T is at most `ratio`. If all loose readings are
-  // below loose.known, worst_ratio does not change.
+  // Raises worst_ratio to the largest ratio of the loose readings, after computing them exactly,
+  // and drops them. `closer` returns the exact reading, or one that shows that its D/T is at most
+  // `ratio`. If all loose readings are below loose.known, worst_ratio does not change.
   void settle_worst(const std::function<Reading(const LooseReading&, double ratio)>& closer);
   void add(const CheckTally& other);
 };
 
-// The order in which flags are listed: the largest ratio first.
+// True if x is listed before y: the flag with the larger ratio comes first.
 bool larger(const AbftFlag& x, const AbftFlag& y);
 
 // Copies the tally into a verdict's counts. Moves the flags.

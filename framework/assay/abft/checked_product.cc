@@ -17,8 +17,8 @@ std::int64_t CheckedProduct::columns_of(std::int64_t group) const {
 
 bool CheckedProduct::integer_product(const Format& output) const {
   if (from_golden || output.is_float() || input_a->is_float() || input_b->is_float()) return false;
-  // No checked output holds a bias of more than 32 bits, and the sum of a group of such biases
-  // could be 0 modulo 2^64.
+  // Biases of more than 32 bits are excluded. No checked output holds them, and the sum of a group
+  // of such biases could be 0 modulo 2^64.
   const auto whole = [](double v) { return v == std::trunc(v) && std::abs(v) < 0x1p32; };
   return std::all_of(operands.bias.begin(), operands.bias.end(), whole) &&
          std::all_of(operands.row_bias.begin(), operands.row_bias.end(), whole);
@@ -29,7 +29,7 @@ const Prepared& CheckedProduct::prepare(const Format& output) const {
   for (const Slot& slot : prepared_) {
     if (slot.format == &output) return *slot.prepared;
   }
-  const Prepared* other = nullptr;  // one that has the same checksums
+  const Prepared* other = nullptr;  // an entry whose checksums can be copied
   for (const Slot& slot : prepared_) {
     if (is_own_accumulation(*slot.format) == is_own_accumulation(output))
       other = slot.prepared.get();

@@ -22,15 +22,16 @@ namespace assay::abft {
 // formats bounds of the squares are enough.
 bool is_own_accumulation(const Format& output);
 
-// The operands' side of a check, for one format of outputs. Sizes are rows x groups unless stated.
+// The predictions of the operands for all checks, for one format of outputs. Sizes are rows x
+// groups unless stated.
 struct Prepared {
   Checksums checksums;                 // in float64
   std::vector<double> rounded;         // checksums of an arithmetic that rounds sums, or empty
   std::vector<std::int64_t> integers;  // checksums of integer products, modulo 2^64, or empty
-  // ProductStats of accumulators that truncate, or empty.
+  // Fields of ProductStats, for accumulators that truncate. Empty for others.
   std::vector<double> prefixes, signs;
-  std::vector<double> constants;  // thresholds, or parts of them, that do not depend on C
-  std::vector<double> biases;     // sums of |bias|, empty if there is no bias
+  std::vector<double> constants;  // thresholds, or the parts of them that do not depend on C
+  std::vector<double> biases;     // sums of |bias| of each check, empty if there is no bias
 };
 
 struct CheckedProduct {
@@ -39,7 +40,7 @@ struct CheckedProduct {
   std::optional<DotModel> exchanged = {};
   bool from_golden = false;
   Operands operands;
-  const Format* input_a = nullptr;  // the given formats; `operands` may store others
+  const Format* input_a = nullptr;  // formats of the given operands; `operands` may store others
   const Format* input_b = nullptr;
   MatrixRows golden;
   std::int64_t m = 0, n = 0, k = 0;

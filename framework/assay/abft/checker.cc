@@ -39,7 +39,8 @@ simd::RowExtremes extremes_of(const MatrixRows& c, std::int64_t i, std::int64_t 
   return simd::row_extremes(c.storage(), row, at(count));
 }
 
-// Counts the groups of a row of a golden result that would not detect the loss of any one element.
+// Counts the blind groups of a row of a golden result. The threshold of such a group is at least
+// its largest element, so the check would not detect the loss of any element.
 std::int64_t blind_groups(const CheckedProduct& d, std::int64_t i,
                           const std::vector<Reading>& readings) {
   std::int64_t blind = 0;
@@ -70,14 +71,14 @@ std::int64_t narrow_groups(const Format& output, const MatrixRows& c, std::int64
 
 namespace {
 
-// Confirms the flags of residual_compensated. Removes the flags of sums that RowReader::explained()
-// accounts for, and keeps the first few of the others.
+// Confirms the flags of residual_compensated. Removes the flags whose differences
+// RowReader::explained() accounts for, and keeps the first few of the others.
 Confirmation explain_flags(const RowReader& reader, const CheckedProduct& d,
                            std::vector<AbftFlag>& flags) {
   constexpr std::size_t kBatch = 64;  // rows at once
   Confirmation done;
   std::map<std::int64_t, std::size_t> place;  // position of a row among the rows seen so far
-  std::vector<double> explained;  // indexed by that position, then by the checks of the row
+  std::vector<double> explained;  // indexed by this position, then by the checks of the row
   std::vector<AbftFlag> faults;
   double work = 0;
   for (std::size_t next = 0; next < flags.size(); next += kBatch) {
@@ -141,8 +142,8 @@ struct AbftChecker::Impl {
   static void look_at_flags(CheckTally& tally, Closer closer, const RowReader& reader,
                             const CheckedProduct& d, const TensorView& c);
   AbftVerdict check(const TensorView& c, const Residual& residual) const;
-  // Returns why the residual does not fit the threshold and this product, also if it is missing.
-  // Empty if it fits.
+  // Returns the reason why the residual does not fit the threshold and this product, or why a
+  // residual is missing. Empty if all is well.
   std::string why_not(const Residual& residual) const;
   double kappa() const { return spec().kappa.value_or(kappa_for(checks(), spec().delta)); }
 };
@@ -180,7 +181,8 @@ AbftChecker AbftChecker::of_product(const TensorView& a, const TensorView& b, Ab
     CheckedProduct& columns = *impl->columns;
     set(columns, b.transposed(), a.transposed());
     columns.operands.row_bias = bias;
-    // The factors are exchanged, and so are their formats on the machine.
+    // The transposed product exchanges its factors, so the machine's formats of the factors are
+    // exchanged too.
     if (options.model != nullptr && !options.model->other_input.empty()) {
       columns.exchanged = *options.model;
       std::swap(columns.exchanged->input, columns.exchanged->other_input);
@@ -247,7 +249,8 @@ void AbftChecker::forms(std::int64_t row, const Format& output, BoundForm* to) c
 
 namespace {
 
-// A row's stored elements as the kernels read them: as stored, or as float64 in `values`.
+// The elements of a row in a form that the kernels read: as they are stored, or as float64 in
+// `values`.
 struct ReadableRow {
   simd::Storage storage;
   std::vector<double> values;
@@ -434,10 +437,12 @@ AbftVerdict AbftChecker::Impl::check(const TensorView& c, const Residual& residu
   }
   set_counts(verdict, all);
   verdict.from_golden = rows.from_golden;
-  // Only if most checks are flagged. If not, the fault does not concern all of C.
+  // Columns can only be off if most checks are flagged. If fewer are, the fault does not concern
+  // all of C.
   verdict.columns_are_off =
       2 * verdict.flagged > verdict.checks && columns_are_off(sources(rows), c);
-  // The bias of truncation is only bounded. For some data it is known to within sigma.
+  // For an accumulator that truncates, only bounds of the bias are known for some data. So z is
+  // calibrated only for other accumulators.
   verdict.calibrated = !Accumulation(rows.options.model, rows.k).truncates();
   summarize(verdict, *spec().threshold, checks_text(spec(), rows.n));
   return verdict;
@@ -449,7 +454,7 @@ CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c,
   const MatrixRows elements(c);
   const std::int64_t group_count = d.groups(), width = d.width();
   const bool confirms = d.options.spec.confirm;
-  // R of every check, and C before its cast if it is known.
+  // The residual R of every check, and C before its cast if that is known.
   std::vector<double> residuals, before;
   if (residual.kind == Residual::Kind::kAccumulator) {
     residuals = residuals_of(d, c, residual.values);
@@ -461,14 +466,14 @@ CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c,
   reader.look_at_peaks(elements, d.options.threads);
   const std::int64_t blocks = (d.m + kRowBlock - 1) / kRowBlock;
   struct Part {
-    CheckTally sums, casts;  // of the row sums, and of the checks of their casts
+    CheckTally sums, casts;  // checks of the row sums, and checks of the casts
   };
   std::vector<Part> parts(at(blocks));
   const auto closer = [&](const LooseReading& r, double ratio) {
     return reader.closer(r, ratio, elements.storage(), elements.row(r.row));
   };
   const Sources from = sources(d);
-  std::atomic<double> worst = 0;  // largest ratio of the blocks so far
+  std::atomic<double> worst = 0;  // largest D/T of the blocks so far
   parallel_for(blocks, d.options.threads, [&](std::int64_t block) {
     CheckTally &part = parts[at(block)].sums, &casts = parts[at(block)].casts;
     std::vector<Reading> readings(at(group_count));
@@ -485,8 +490,8 @@ CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c,
           to.flags.push_back(flag);
         }
       };
-      // Checks with infinite or NaN elements are faults, or not checkable if these elements are
-      // right.
+      // A check with infinite or NaN elements is flagged, unless these elements are right. Then it
+      // is not checkable.
       const auto settle = [&](bool first_time) {
         for (std::int64_t g = 0; g < group_count && output.is_float(); ++g) {
           Reading& reading = readings[at(g)];
@@ -522,8 +527,8 @@ CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c,
         if (d.options.golden_tolerance) part.blind += blind_groups(d, i, readings);
       }
     }
-    // A few loose readings may wait for a larger ratio in another block. More of them would take
-    // too much memory, so they are settled now.
+    // A block keeps a few loose readings, because another block may have a larger ratio, which
+    // settles them. More of them would take too much memory, so they are settled now.
     for (CheckTally* tally : {&part, &casts}) {
       if (tally->loose.kept.size() > kMostLoose) tally->settle_worst(closer);
       raise_to(worst, tally->worst_ratio);
@@ -536,7 +541,8 @@ CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c,
   }
   all.settle_worst(closer);
   casts.settle_worst(closer);
-  // Confirmation cannot tell more about casts that were compared one by one.
+  // If C before its cast is known, casts were compared one by one, and confirmation cannot tell
+  // more about them.
   look_at_flags(all,
                 !confirms           ? Closer::kNot
                 : residuals.empty() ? Closer::kElements

@@ -15,14 +15,16 @@
 
 namespace assay::abft {
 
-// The data that the kernel returned with one C. It is nothing, or C before its cast (M x N), or the
-// sums of its epilogue: R = sum (before - after) of each check (M x groups_per_row()).
+// The data that the kernel returned with one C. This is either nothing, or C before its cast (M x
+// N), or the sums R that its epilogue computes: R = sum (before - after) of the elements of each
+// check (M x groups_per_row()).
 struct Residual {
   enum class Kind : std::uint8_t { kNone, kAccumulator, kSums };
   Kind kind = Kind::kNone;
   TensorView values = {};
 
-  // For one matrix. If both parts are given, takes the accumulator, because it holds more.
+  // Returns the residual of one matrix. If the epilogue has both parts, takes the accumulator,
+  // because it holds more.
   static Residual of(const Epilogue& epilogue);
   static Residual accumulator(const TensorView& before) { return {Kind::kAccumulator, before}; }
   static Residual sums(const TensorView& r) { return {Kind::kSums, r}; }
@@ -34,8 +36,8 @@ class AbftChecker {
   // Throws Refusal if the shapes do not multiply.
   static AbftChecker of_product(const TensorView& a, const TensorView& b, AbftOptions options,
                                 std::vector<double> bias = {});
-  // Takes only a golden C (M x N). Its row sums are the checksums. Only rounding_variance can judge
-  // without operands.
+  // Makes a checker for a golden C (M x N) without operands. The row sums of the golden C are the
+  // checksums. Only rounding_variance can judge without operands.
   static AbftChecker of_golden(const TensorView& golden, AbftOptions options);
   ~AbftChecker();
   AbftChecker(AbftChecker&&) noexcept;
@@ -60,7 +62,7 @@ class AbftChecker {
   std::int64_t depth() const;    // K, 0 for a golden result
   std::int64_t group_width() const;
   std::int64_t groups_per_row() const;
-  double kappa() const;  // number of deviations of rounding_variance
+  double kappa() const;  // number of standard deviations that rounding_variance allows
 
   // The functions below are for campaigns, which change elements of a row and check it again. Rows
   // are rows of C, given as stored elements without gaps. A check covers one group of columns of a
@@ -74,21 +76,22 @@ class AbftChecker {
   void read_row(std::int64_t row, const void* elements, const Format& output, Reading* to,
                 double least_peak = std::numeric_limits<double>::infinity(),
                 const double* residual = nullptr) const;
-  // For residual_compensated, reads the checks of R itself: reading_of(form, stats with R as sum,
-  // 0).
+  // For residual_compensated, reads the checks of R itself. Each reading is reading_of() with the
+  // form of |R|, with R as the sum, and with the expected sum 0.
   void read_residual(std::int64_t row, const void* elements, const Format& output,
                      const double* residual, Reading* to) const;
-  // For residual_compensated, returns for each check of all rows how large an explained difference
-  // is. A check above its threshold but not above this value is clean, because its accumulation
-  // errors add up (docs/abft.md). The value is 0 if they do not.
+  // For residual_compensated, returns for each check of all rows the largest difference that
+  // accumulation explains. A check above its threshold but not above this value is clean, because
+  // its accumulation errors add up (docs/abft.md). The value is 0 if they do not add up.
   std::vector<double> explained(const Format& output) const;
   void residual_forms(std::int64_t row, const Format& output, BoundForm* to) const;
   bool looks_at_peaks(const Format& output) const;
-  // Returns max|c| / mean|c| of a row. It is -infinity for a row of zeros, which makes every
-  // condition false.
+  // Returns the peak max|c| / mean|c| of a row. It is -infinity for a row of zeros, which makes
+  // every condition of torch_npu and mindspore false.
   double peak(const void* elements, const Format& output) const;
   void forms(std::int64_t row, const Format& output, BoundForm* to) const;
-  // Includes the tails of the rounding errors if `forms` has the row's forms.
+  // Computes the statistics of all checks of a row. Includes the tails of the rounding errors if
+  // `forms` has the row's forms.
   void stats(const Format& output, const void* elements, OutputStats* to,
              const BoundForm* forms = nullptr) const;
   // Returns the expected sum of a check before the last rounding. This is the checksum in the

@@ -17,15 +17,15 @@ namespace {
 
 constexpr std::int64_t kBatch = 64;  // number of flags between two checks of the budget
 
-// Columns first to last of a row.
+// The elements of a row from column `first` to column `last`, inclusive.
 struct Span {
   std::int64_t row, first, last;
   std::int64_t count() const { return last - first + 1; }
 };
 Span span_of(const AbftFlag& flag) { return {flag.index, flag.first, flag.last}; }
 
-// The elements of a span: their sums, and the error that accumulation may add to the rounding error
-// of each. That error is computed on demand.
+// Computes the elements of a span from the operands: their sums, and on demand the error that
+// accumulation may add to the rounding error of each element.
 class SpanElements {
  public:
   SpanElements(const Sources& from, const Span& span)
@@ -81,7 +81,7 @@ class SpanElements {
     if (from_.operands == nullptr) return false;
     static const DotModel& plain = dot_model(machine_named("cpu_fma"), format_named("float32"));
     const double* const b = factors(column);
-    // A third of `chance` is about five deviations.
+    // A third of `chance`, which is 16 deviations, is about five deviations.
     double sum = from_.operands->bias_at(span_.row, column);
     dot_rows(from_.model != nullptr ? *from_.model : plain, 1, static_cast<std::int64_t>(a_.size()),
              a_.data(), b, &sum);
@@ -89,8 +89,8 @@ class SpanElements {
   }
 
  private:
-  // Returns the right factors of an element's products. Reads those of its neighbours as well,
-  // because they lie in the same cache lines of B's rows.
+  // Returns the right factors of an element's products, a column of B. Gathers 8 neighbouring
+  // columns at once, because they lie in the same cache lines of B's rows.
   const double* factors(std::int64_t column) {
     constexpr std::int64_t kTogether = 8;
     const std::int64_t j = column - span_.first, first = j / kTogether * kTogether;
@@ -125,10 +125,11 @@ class SpanElements {
   std::vector<std::optional<ElementError>> errors_;
   double golden_error_ = 0;  // error of a golden result without a known tolerance
   std::optional<Accumulation> accumulation_;
-  std::vector<double> a_, b_;  // the row of A, and B's columns if the caller has not decoded B
-  const double* columns_ = nullptr;  // the first of the span, in B's first row
+  // The row of A, and the columns of B if the caller has not decoded B.
+  std::vector<double> a_, b_;
+  const double* columns_ = nullptr;  // the first column of the span, in B's first row
   std::ptrdiff_t stride_ = 0;
-  std::vector<double> factors_;  // factors of the columns of the span from `gathered_` on
+  std::vector<double> factors_;  // B's columns of the span from `gathered_` on
   std::int64_t gathered_ = -1;
 };
 
@@ -136,7 +137,8 @@ double bound_with(const Format& f, double expected, double slack) {
   return ulp_of(f, std::abs(expected) + slack) / 2 + slack;
 }
 
-// Returns the error of an element divided by its bound. At most 1 means inside.
+// Returns the difference of an element from its reference, divided by its bound. At most 1 means
+// that the element is inside.
 double excess(SpanElements& elements, const Format& f, std::int64_t column, double actual) {
   const double expected = elements.sums(column).reference;
   const double error = std::abs(actual - expected);
@@ -152,7 +154,8 @@ double excess(SpanElements& elements, const Format& f, std::int64_t column, doub
   return outside;
 }
 
-// Finds the element that is furthest outside its bound. Returns its error divided by the bound.
+// Finds the element of a flagged check that is furthest outside its bound. Returns its difference
+// divided by the bound.
 double look_at(const Sources& from, const TensorView& c, AbftFlag& flag) {
   const Span span = span_of(flag);
   SpanElements elements(from, span);
@@ -226,7 +229,8 @@ ElementBound bound_of(SpanElements& elements, const Format& f, std::int64_t colu
 ElementBound bound_of_element(const Sources& from, const Format& f, std::int64_t row,
                               std::int64_t first, std::int64_t last, std::int64_t column,
                               double value) {
-  // With operands, the element's own reference is enough.
+  // With operands, only this element is computed. A golden result needs all elements of the check
+  // for the bound.
   const Span span = from.operands != nullptr ? Span{row, column, column} : Span{row, first, last};
   SpanElements elements(from, span);
   ElementBound result = bound_of(elements, f, column);

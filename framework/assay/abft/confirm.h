@@ -12,7 +12,7 @@
 
 namespace assay::abft {
 
-// The source of the elements' references: operands, or a golden result if `operands` is null.
+// The sources of the elements' references: operands, or a golden result if `operands` is null.
 struct Sources {
   const Operands* operands;
   const MatrixRows* golden;
@@ -23,18 +23,20 @@ struct Sources {
   const std::function<double(double)>* tolerance = nullptr;
 };
 
-// Computes the bound of one element. Its check sums columns first to last of its row.
+// Computes the bound of one element and judges `value`. The element's check sums columns `first` to
+// `last` of its row.
 ElementBound bound_of_element(const Sources& from, const Format& format, std::int64_t row,
                               std::int64_t first, std::int64_t last, std::int64_t column,
                               double value);
 
-// Computes the bounds of columns first to last of a row. They are one check or part of one. Does
-// not set `outside`.
+// Computes the bounds of the elements of a row from column `first` to column `last`, which are one
+// check or a part of one. Does not set `outside`.
 void bounds_of_elements(const Sources& from, const Format& format, std::int64_t row,
                         std::int64_t first, std::int64_t last, ElementBound* to);
 
-// True if a value is outside its element's bound. errors_add_up() returns true if the rounding
-// errors of the element's sum add up. This decides between the two bounds.
+// True if a value is outside its element's bound. If the value is between `bound` and
+// `worst_bound`, errors_add_up() decides. It returns true if the rounding errors of the element's
+// sum add up, so that worst_bound applies.
 template <typename ErrorsAddUp>
 bool is_outside(const Format& format, const ElementBound& of, double value,
                 const ErrorsAddUp& errors_add_up) {
@@ -62,9 +64,9 @@ struct Confirmation {
 Confirmation confirm_flags(const Sources& from, const TensorView& c, std::vector<AbftFlag>& flags,
                            double most_work, int threads);
 
-// Infinite and NaN elements of columns first to last of a row of C: how many are right, and if an
-// element is wrong. With `others`, judges the finite elements of the check as well, because their
-// sum cannot be judged.
+// The number of right elements among the infinite and NaN ones of columns `first` to `last` of a
+// row of C, and a flag that is true if an element is wrong. With `others`, judges the finite
+// elements of the check as well, because their sum cannot be judged.
 struct Specials {
   std::int64_t right = 0;
   bool wrong = false;
@@ -72,8 +74,8 @@ struct Specials {
 Specials specials_of(const Sources& from, const TensorView& c, std::int64_t row, std::int64_t first,
                      std::int64_t last, bool others);
 
-// The same for `count` elements. The caller tells if element j is infinite or NaN, if its reference
-// is finite, and if it is outside its bound.
+// Judges `count` elements in the same way. The caller tells if element j is infinite or NaN, if its
+// reference is finite, and if it is outside its bound.
 template <typename IsSpecial, typename HasFiniteReference, typename IsOutside>
 Specials specials_among(std::int64_t count, bool others, const IsSpecial& is_special,
                         const HasFiniteReference& has_finite_reference,

@@ -9,7 +9,7 @@
 
 namespace assay::abft {
 
-// T = times (e + 1e-20).
+// Returns the form of the threshold T = times (e + 1e-20).
 BoundForm mean_or_max(const RowForms& rows, double times);
 
 template <int kTimes>

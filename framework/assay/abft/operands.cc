@@ -18,7 +18,7 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; 
 
 constexpr std::int64_t kOperandRows = simd::kProductRows;
 
-// Calls body(first, count) for blocks of rows.
+// Calls body(first, count) for blocks of rows, on several threads.
 template <typename Body>
 void each_block(std::int64_t rows, int threads, const Body& body) {
   parallel_for(ceil_div(rows, kOperandRows), threads, [&](std::int64_t block) {
@@ -27,7 +27,7 @@ void each_block(std::int64_t rows, int threads, const Body& body) {
   });
 }
 
-// The same for long blocks, for kernels that reorder vectors once per block.
+// Like each_block(), but with long blocks, for kernels that reorder vectors once for each block.
 template <typename Body>
 void each_long_block(std::int64_t rows, int threads, const Body& body) {
   constexpr std::int64_t kLong = 1024;
@@ -47,18 +47,20 @@ void take_sizes(const Operands& o, bool products, int threads, Checksums& to) {
       simd::output_sizes(o.b.storage(), o.b.row(kk), at(n), at(n), false, &row);
       sums[at(kk)] = row.sum;
       largest[at(kk)] = row.largest;
-      if (!std::isfinite(row.sum)) {  // the sum may overflow although all elements are finite
+      // The sum may have overflowed although all elements are finite. Then the largest element is
+      // read again.
+      if (!std::isfinite(row.sum)) {
         const simd::RowExtremes e = simd::row_extremes(o.b.storage(), o.b.row(kk), at(n));
         largest[at(kk)] = std::max(std::abs(e.low), std::abs(e.high));
       }
-      // Kept finite, so that its product with 0 is 0.
+      // The size is kept finite, so that its product with 0 is 0.
       if (products) {
         absolute_sums[at(kk)] = std::min(std::abs(row.sum), std::numeric_limits<double>::max());
       }
     }
   });
   for (const double b : largest) {
-    // A NaN of any row stays.
+    // A NaN of any row remains the largest value.
     to.largest_b = b != b ? b : std::max(to.largest_b, b);
   }
   to.sizes.resize(at(o.a.rows()));
@@ -118,7 +120,8 @@ Checksums operand_checksums(const Operands& o, std::int64_t width, Beside beside
   result.groups = ceil_div(n, width);
   const std::int64_t groups = result.groups;
   if (groups == 0) return result;
-  // Row kk of B by groups of its columns: the right factor of the checksums' product.
+  // Computes the sums and square sums of row kk of B by groups of its columns. They are the right
+  // factors of the checksums.
   const auto b_groups = [&](std::int64_t kk, double* sums, double* squares) {
     simd::group_sums(o.b.storage(), o.b.row(kk), at(n), at(width), sums, squares);
   };
@@ -142,7 +145,7 @@ Checksums operand_checksums(const Operands& o, std::int64_t width, Beside beside
     });
   } else {
     std::vector<double> packed(simd::packed_size(k, groups)), packed_squares;
-    // smallest and largest square over the groups, for each k
+    // The smallest and the largest square sum over the groups of columns, for each row of B.
     std::vector<double> smallest(at(k)), largest(at(k));
     // Calls use(kk, sums, squares) for every row of B.
     const auto each_row_of_b = [&](const auto& use) {
@@ -165,7 +168,8 @@ Checksums operand_checksums(const Operands& o, std::int64_t width, Beside beside
       smallest[at(kk)] = low;
       largest[at(kk)] = high;
     });
-    // If the groups of B differ much, the largest square would loosen the thresholds of the others.
+    // The largest square bounds all groups. If the groups of B differ much, that would loosen the
+    // thresholds of the others, so exact squares are computed.
     const double low = std::accumulate(smallest.begin(), smallest.end(), 0.0);
     const double high = std::accumulate(largest.begin(), largest.end(), 0.0);
     const bool exact_squares = beside == Beside::kSquares || (with_squares && !(high <= 64 * low));

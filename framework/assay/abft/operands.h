@@ -1,5 +1,5 @@
-// The operands' side of the checksums: the expected sums of the rows of C, and the statistics that
-// the thresholds need. Computed once per product.
+// The predictions of the operands: the expected sums of the rows of C, and the statistics that the
+// thresholds need. Computed once for each product.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,10 @@ class MatrixRows {
   }
   // The format of the stored elements. It is float64 if no kernel reads the matrix's own format.
   const Format& format() const { return *view_.format; }
-  std::ptrdiff_t row_bytes() const {  // from one row to the next
+  std::ptrdiff_t row_bytes() const {  // distance from one row to the next
     return view_.strides[0] * view_.format->storage_bytes;
   }
-  // Elements [begin, begin + count) of a row as float64.
+  // Writes elements [begin, begin + count) of a row as float64.
   void read(std::int64_t row, std::int64_t begin, std::int64_t count, double* to) const;
 
  private:
@@ -39,13 +39,14 @@ class MatrixRows {
   simd::Storage storage_ = simd::Storage::kF64;
 };
 
-// Sets how the checksum kernels read stored elements of a format. Returns false if no kernel does.
+// Sets `storage` to the way in which the checksum kernels read stored elements of a format. Returns
+// false if no kernel reads the format.
 bool checksum_storage(const Format& format, simd::Storage& storage);
 
-// C = A B + bias_j (+ row_bias_i for a transposed product).
+// The operands of C = A B + bias_j (+ row_bias_i for a transposed product).
 struct Operands {
   MatrixRows a, b;
-  std::vector<double> bias, row_bias;  // empty, or N and M values
+  std::vector<double> bias, row_bias;  // each is empty, or has N and M values respectively
 
   double bias_at(std::int64_t i, std::int64_t j) const;
 };
@@ -55,7 +56,7 @@ struct Operands {
 struct Checksums {
   std::int64_t groups = 0;
   std::vector<double> sums;
-  std::vector<double> squares;  // rows x groups, one per row, or empty
+  std::vector<double> squares;  // rows x groups values, or one value for each row, or empty
   // For each row sum_k |a_ik| max_j |b_kj|, max_k |a_ik| and max_k |a_ik (sum_j b_kj)|, or empty.
   // largest_b is max |b| over all of B.
   std::vector<simd::RowSizes> sizes;
@@ -70,19 +71,19 @@ struct Checksums {
 std::vector<double> grouped_products(const MatrixRows& a, std::int64_t groups, bool sign,
                                      const std::function<void(std::int64_t, double*)>& fill,
                                      int threads);
-// The statistics of the operands to compute with the checksums.
+// The statistics of the operands that operand_checksums() computes together with the checksums.
 enum class Beside : std::uint8_t {
   kNothing,
-  kSquareBounds,  // equal to the squares if there is one group
+  kSquareBounds,  // upper bounds, which equal the squares if there is one group
   kSquares,
-  // For one group, without max_k |a_ik (sum_j b_kj)|, which is 0.
+  // Checksums::sizes for one group, without max_k |a_ik (sum_j b_kj)|, which is then 0.
   kSizes,
-  kSizesAndProducts,  // for one group
+  kSizesAndProducts,  // Checksums::sizes for one group, complete
 };
 Checksums operand_checksums(const Operands& operands, std::int64_t width, Beside beside,
                             int threads);
 
-// Returns the row sums of a golden result by groups.
+// Returns the sums of a golden result's rows by groups of columns as checksums.
 Checksums golden_checksums(const MatrixRows& golden, std::int64_t width, int threads);
 
 }  // namespace assay::abft

@@ -10,11 +10,11 @@ namespace assay::abft {
 
 struct AbftOptions {
   ThresholdSpec spec = parse_threshold(kDefaultThreshold);
-  // how the product was accumulated, null for float32 in any order
+  // the machine's sums, null for float32 in any order
   const DotModel* model = nullptr;
-  // For a golden result without operands: the largest error of an element, by its own bound. It
-  // includes the accumulation, because the order of the accumulation is not known. If empty, this
-  // is 2^-16 of the root mean square of the elements that a check sums.
+  // For a check by a golden result without operands: returns the largest error that an element may
+  // have. It includes the accumulation, because the order of the accumulation is not known. If
+  // empty, the largest error is 2^-16 of the root mean square of the elements that a check sums.
   std::function<double(double expected)> golden_tolerance = {};
   // Budget of confirmation, in multiply-adds. After it, if a fault was found, the remaining checks
   // above their threshold count as faults. AbftVerdict::all_looked_at is then false.

@@ -11,7 +11,7 @@
 namespace assay::abft {
 namespace {
 
-// The residual of one matrix of a batch of products.
+// Returns the residual of one matrix of a batch of products.
 Residual residual_of(const Residual& all, std::int64_t batch) {
   if (all.kind == Residual::Kind::kNone) return {};
   const TensorView& v = all.values;

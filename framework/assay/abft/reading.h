@@ -14,27 +14,27 @@ namespace assay::abft {
 // D, T, and the variance of D. Only rounding_variance and residual_compensated know the variance.
 struct Reading {
   double difference = 0, threshold = 0;
-  // of the difference, NaN if not known
+  // variance of `difference`, NaN if not known
   double variance = std::numeric_limits<double>::quiet_NaN();
-  bool checkable = true;  // operands and checksum are finite
+  bool checkable = true;  // false if an operand or the checksum is not finite
   bool below = false;     // the row sum is the smaller one
 
-  // Difference over its standard deviation, and the square of that. NaN if the deviation is not
-  // known.
+  // z() is the difference over its standard deviation, and z_square() is its square. Both are NaN
+  // if the deviation is not known.
   double z() const;
   double z_square() const;
 
   // True if an operand, an element or a sum is infinite or NaN.
   bool is_special() const;
-  // Applies what the infinite and NaN elements showed: how many of them are right, and if some
-  // element is wrong.
+  // Updates the reading of a check with infinite or NaN elements: `right` of them are right, and
+  // `wrong` is true if some element is wrong.
   void settle(std::int64_t right, bool wrong);
 
-  // True if the check finds a fault. Infinity or NaN on either side never compares as clean.
+  // True if the check finds a fault. Infinity or NaN on either side is never clean.
   bool flagged() const;
 };
 
-// Returns difference over threshold. It is infinite if one of them is not finite.
+// Returns D/T, the difference over the threshold. It is infinite if one of them is not finite.
 double ratio_of(const Reading& r);
 
 // Returns the reading of one check. `expected` is the expected row sum, before the last rounding of
@@ -47,15 +47,15 @@ Reading reading_of(const BoundForm& form, const OutputStats& stats, double expec
 struct LooseReading {
   std::int64_t row = 0, group = 0;
   double difference = 0;
-  double most = 0;  // D/T is at most this
+  double most = 0;  // upper bound of D/T
   BoundForm form;
   OutputStats stats;
   double expected = 0;
   Arithmetic arithmetic = Arithmetic::kFloat64;
 };
 
-// Loose readings that may have the largest D/T. Another reading reached `known`. Loose readings
-// whose `most` is not above it are not kept.
+// Loose readings that may have the largest D/T of all checks. `known` is the D/T of another
+// reading. Loose readings whose `most` is not above `known` are not kept.
 struct LooseReadings {
   std::vector<LooseReading> kept = {};
   double known = 0;
@@ -63,14 +63,15 @@ struct LooseReadings {
 
 // Statistics of z over many checks.
 struct ZTally {
-  std::int64_t measured = 0;   // checks with a z
-  double square = 0, sum = 0;  // of z, negative if the row sum is the smaller one
+  std::int64_t measured = 0;  // number of checks that have a z
+  // The sums of z^2 and of z. z is negative if the row sum is smaller than the checksum.
+  double square = 0, sum = 0;
 
-  // Returns the sums that `measured` checks with these means have.
+  // Returns the tally of `measured` checks whose z has this rms and mean.
   static ZTally of_means(std::int64_t measured, double rms, double mean);
   void add(const Reading& r);
   void add(const ZTally& other);
-  // Over all checks. NaN without checks.
+  // The rms and the mean of z over all checks. NaN without checks.
   double rms() const;
   double mean() const;
 };

@@ -19,8 +19,9 @@ BoundForm residual_compensated_form(const RowForms& rows, std::int64_t i, std::i
   form.accumulation = noise.variance;
   form.per_square = noise.per_square;
   form.constant = noise.flushed + rows.prepared().constants[at(i * product.groups() + g)];
-  // R is summed in float32, w terms in any order. No partial sum s is above sum ulp / 2. A rounding
-  // has the variance u^2 s^2 / 5, as in the accumulation, which is at most u^2/20 w sum ulp^2.
+  // The kernel sums R in float32, w terms in any order. No partial sum s is above sum ulp / 2. As
+  // in the accumulation, a rounding has the variance u^2 s^2 / 5, which is at most u^2/20 w sum
+  // ulp^2. There are w roundings.
   form.per_ulp_square = 0x1p-48 / 20 * p.columns * p.columns;
   return form;
 }

@@ -12,13 +12,15 @@
 
 namespace assay::abft {
 
-// Covers only the error of the accumulation and of R's own float32 sum.
+// Returns the form for the row sum after R is added to it. It covers only the error of the
+// accumulation and of R's own float32 sum.
 BoundForm residual_compensated_form(const RowForms& rows, std::int64_t row, std::int64_t group);
-// Covers only the rounding of the outputs. |R| is compared with it.
+// Returns the form with which |R| is compared. It covers only the rounding of the outputs.
 BoundForm rounding_form(const RowForms& rows, std::int64_t row, std::int64_t group);
 
-// Reads the cast of one element, which rounds to nearest: compares |cast - before| with half an
-// ulp. Values beyond the largest finite number may be cast to that number. Has no variance.
+// Reads the check of one element's cast, which rounds to nearest: compares |cast - before| with
+// half an ulp. Values beyond the largest finite number may be cast to that number. The reading has
+// no variance.
 Reading cast_reading(const Format& output, double cast, double before);
 
 // Returns R of every check in float64: C (m x n) before its cast minus C after it.

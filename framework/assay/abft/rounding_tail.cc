@@ -12,20 +12,23 @@
 namespace assay::abft {
 namespace {
 
-// Only for x for which this does not cancel. Uses functions that return the same on all platforms.
+// Returns tanh(x), for x that are not so small that its formula cancels. Uses functions that return
+// the same on all platforms.
 double tanh_of(double x) {
   const double e = portable::expm1(-2 * std::abs(x));
   return std::copysign(-e / (2 + e), x);
 }
 
-// L(x) = log E exp(s e) of one error at x = s ulp / 2, then x L'(x) - L(x), and L''(x). The first
-// two leave out the logarithm of `ratio`: +log(ratio) for L(x), -log(ratio) for the other.
+// Terms of L(x) = log E exp(s e), the cumulant generating function of one error e, at x = s ulp /
+// 2: L(x), x L'(x) - L(x), and L''(x). The first two leave out the logarithm of `ratio`:
+// +log(ratio) for L(x), and -log(ratio) for the other.
 struct Cumulant {
   double value, rest, second, ratio = 1;
 };
 
 Cumulant of_uniform(double x) {
-  if (x < 0.25) {  // as a series, because the terms of log(sinh(x) / x) cancel
+  // Computed as a series, because the terms of log(sinh(x) / x) cancel.
+  if (x < 0.25) {
     const double y = x * x;
     return {y * (1.0 / 6 + y * (-1.0 / 180 + y * (1.0 / 2835 - y / 37800))),
             y * (1.0 / 6 + y * (-1.0 / 60 + y * (1.0 / 567 - y / 5400))),
@@ -49,7 +52,9 @@ class Logarithms {
       return;
     }
     for (int i = 0; i < static_cast<int>(count); ++i) product_ *= ratio;
-    if (product_ > 1e-90) return;  // 1e-90 (5e-13)^16 is a normal number
+    // Above 1e-90, the product remains a normal number after 16 more ratios, which are at least
+    // 5e-13.
+    if (product_ > 1e-90) return;
     sum_ += portable::log(product_);
     product_ = 1;
   }
@@ -67,15 +72,17 @@ double log_factor(double x, double budget) {
   return std::max(log, -budget / 2);
 }
 
-// Returns a lower bound of s for a sum of errors with this deviation (least_rounding_tail()).
+// Returns a lower bound of s, the argument of K in least_rounding_tail(), for a sum of errors with
+// this deviation.
 double least_s(double deviation, double kappa, bool coarse) {
   const double budget = kappa * kappa / 2;
   const double factor = coarse ? 0 : log_factor(kappa * kappa, budget);
   return std::sqrt(2 * (budget + factor)) / deviation;
 }
 
-// Counts of the ulps that are the largest one times 2^-i.
-constexpr int kOctaves = 48;  // smaller ulps do not matter
+// Element i counts the ulps that are 2^-i times the largest one. Smaller ulps than these do not
+// matter.
+constexpr int kOctaves = 48;
 using UlpCounts = std::array<double, kOctaves>;
 
 }  // namespace
@@ -83,8 +90,8 @@ using UlpCounts = std::array<double, kOctaves>;
 RoundingTail rounding_tail(const Format& format, std::span<const double> values, double kappa,
                            bool coarse, double enough) {
   if (values.empty()) return {};
-  // Uses the exponent field of float64. Subnormals and zeros of `format` count with the exponent of
-  // its smallest normal number.
+  // Reads the exponent field of float64 values. Subnormals and zeros of `format` count with the
+  // exponent of its smallest normal number.
   const int least = std::ilogb(min_normal(format)) + 1023;
   const auto exponent = [least](double v) {
     return std::max(static_cast<int>((std::bit_cast<std::uint64_t>(v) >> 52) & 0x7ff), least);
@@ -100,7 +107,7 @@ RoundingTail rounding_tail(const Format& format, std::span<const double> values,
     if (octave < kOctaves) ++counts[static_cast<std::size_t>(octave)];
   }
   const int used = std::min(top - bottom + 1, kOctaves);
-  // From here on the largest half ulp is 1.
+  // From here on, numbers are in units of the largest half ulp.
   double largest = 0, square = 0;
   double h = 1;
   for (int i = 0; i < used; ++i, h /= 2) {
@@ -158,7 +165,8 @@ double least_rounding_tail(double deviation, double largest, double kappa, bool 
   const double s = least_s(deviation, kappa, coarse), x = s * largest;
   double ratio;
   if (x < 0.25) {
-    ratio = coarse ? 1 - x * x / 12 : 1 - x * x / 15;  // first terms of the series, a lower bound
+    // The first terms of the series are a lower bound.
+    ratio = coarse ? 1 - x * x / 12 : 1 - x * x / 15;
   } else {
     ratio = coarse ? tanh_of(x / 2) / (x / 2) : 3 * (1 / tanh_of(x) - 1 / x) / x;
   }

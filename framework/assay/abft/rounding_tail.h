@@ -9,8 +9,9 @@
 
 namespace assay::abft {
 
-// q as `value`, and the s that belongs to it as `slope`. If an element has another ulp, q changes
-// by the difference of log(sinh(s h) / (s h)) / s, to first order.
+// The quantile q of rounding_tail() as `value`, and the s that belongs to it as `slope`. If an
+// element has another ulp, q changes by the difference of log(sinh(s h) / (s h)) / s with its half
+// ulp h, to first order.
 struct RoundingTail {
   double value = 0, slope = 0;
 };
@@ -40,8 +41,8 @@ struct RoundingTail {
 RoundingTail rounding_tail(const Format& format, std::span<const double> values, double kappa,
                            bool coarse, double enough = std::numeric_limits<double>::infinity());
 
-// Returns a lower bound of the same q from two positive numbers: `deviation`, the standard
-// deviation of the sum of the errors, and `largest`, the largest half ulp.
+// Returns a lower bound of the q of rounding_tail() from two positive numbers: `deviation`, the
+// standard deviation of the sum of the errors, and `largest`, the largest half ulp.
 //
 // r(x) = 3 (coth(x) - 1/x) / x, or tanh(x/2) / (x/2) if `coarse`, falls with x, so
 //   K'(s) = sum var(e_j) s r(s h_j) >= s deviation^2 r(s largest).

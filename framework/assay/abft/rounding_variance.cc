@@ -66,9 +66,9 @@ std::vector<double> flushed_products(const CheckedProduct& product,
   return sums;
 }
 
-// Adds the errors of the check's own float32 sums (docs/abft.md): of B e and of the row, which are
-// summed as trees, and of the chain over k. For hi_lo, adds the part of B e that a pair of bfloat16
-// loses.
+// Adds the rounding errors of the check's own float32 sums (docs/abft.md) to its form: the sums B e
+// and the row's sum, which are summed as trees, and the chain over k. For hi_lo, adds the part of B
+// e that a pair of bfloat16 loses.
 void add_own_sums(BoundForm& form, const CheckedProduct& product, const ProductStats& p) {
   const Arithmetic arithmetic = product.options.spec.arithmetic;
   if (arithmetic != Arithmetic::kFloat32 && arithmetic != Arithmetic::kHiLo) return;
@@ -116,22 +116,24 @@ BoundForm rounding_variance_form(const RowForms& rows, std::int64_t i, std::int6
   form.has_variance = true;
   form.kappa = form.deviations = rows.kappa();
   if (!own || product.from_golden) {
-    // A float32 result has no rounding of its own: its last accumulation is its rounding.
+    // This covers the cast of C. A float32 result has no cast: its last accumulation is its
+    // rounding.
     form.ulp_weight = 1.0 / (product.options.spec.coarse ? 8 : 12);
     form.half_ulps = 0.5;
-    // The tail of n errors is at least that of one error with the same variance, sqrt(3) sigma. The
-    // tail of few errors, bounded by sum h, is at least a third of that bound.
+    // The tail of n errors is at least that of one uniform error with the same variance, sqrt(3)
+    // sigma. For few errors it is at least a third of its upper bound, the sum of the half ulps.
     constexpr std::int64_t kFew = 32;
     form.tail_from = product.columns_of(g) <= kFew ? 1.0 / 3 : std::min(1.7 / form.kappa, 1.0 / 3);
   }
   if (product.from_golden) {
-    // Without operands the accumulation is not known, so the own bound of each element applies.
+    // Without operands the errors of the accumulation are not known, so the tolerance of each
+    // element applies.
     if (product.options.golden_tolerance) {
       form.constant = rows.prepared().constants[at(i * product.groups() + g)];
       return form;
     }
-    // The error of a float32 accumulation of a few thousand terms: for each element 2^-16 of the
-    // row's root mean square.
+    // If there is no tolerance either, allows for a float32 accumulation of a few thousand terms:
+    // for each element 2^-16 of the row's root mean square.
     form.per_square = 0x1p-32 / (rows.kappa() * rows.kappa());
     return form;
   }
@@ -140,7 +142,8 @@ BoundForm rounding_variance_form(const RowForms& rows, std::int64_t i, std::int6
   form.deviations = noise.deviations;
   form.accumulation = noise.variance;
   form.per_square = noise.per_square;
-  // The error of flushed inputs is not random, so it is added to the deviations.
+  // The error of flushed inputs is not random, so it is added to the threshold and not to the
+  // variance.
   form.constant = noise.flushed + rows.prepared().constants[at(i * product.groups() + g)];
   add_own_sums(form, product, p);
   if (!own) {

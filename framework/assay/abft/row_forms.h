@@ -1,4 +1,5 @@
-// The thresholds of a product's checks, row by row, as functions (forms) of the statistics of C.
+// The thresholds of a product's checks, row by row. Each is a form, a function of the statistics of
+// C.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +10,19 @@
 
 namespace assay::abft {
 
-// The forms of the checks of one product, for outputs of one format. The table's row of each
-// threshold builds them from the members of this class.
+// Makes the forms of the checks of one product, for outputs of one format. The function of each
+// threshold in its table builds them from the members of this class.
 class RowForms {
  public:
   RowForms(const CheckedProduct& product, const Format& output, double kappa);
 
-  StatsUsed used() const;  // the statistics that any of the forms reads
+  StatsUsed used() const;  // statistics of C that at least one of the forms reads
   // Writes one form for each group of row i.
   void make(std::int64_t i, BoundForm* to) const;
-  // Turns the form of the group before into that of this group. The first group takes any form. For
-  // integers it stays a default BoundForm, because they are checked exactly.
+  // Changes `form` from that of the group before to that of group g. For the first group, `form`
+  // may be any form. For integers it stays a default BoundForm, because they are checked exactly.
   void next(std::int64_t i, std::int64_t g, BoundForm& form) const;
-  // For a threshold that takes residuals, returns the form of |R|.
+  // Returns the form with which |R| is compared, for a threshold that takes residuals.
   BoundForm rounding(std::int64_t i, std::int64_t g) const;
 
   const CheckedProduct& product() const { return product_; }
@@ -42,12 +43,13 @@ class RowForms {
   double kappa_;
   Accumulation accumulation_;
   std::int64_t groups_;  // groups per row
-  // True if all groups of a row with equally many columns have the same form. This is so if the
-  // operands' side is only known for the whole row.
+  // True if all groups of a row with equally many columns have the same form. They do if what the
+  // operands predict is only known for the whole row.
   bool alike_;
 };
 
-// Returns the form of thresholds that do not depend on C: the prepared constant of the check.
+// Returns the form of a threshold that does not depend on C. It is the constant that was prepared
+// for the check.
 BoundForm constant_form(const RowForms& rows, std::int64_t row, std::int64_t group);
 
 }  // namespace assay::abft

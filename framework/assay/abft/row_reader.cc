@@ -19,7 +19,8 @@
 namespace assay::abft {
 namespace {
 
-// True if the kernels read a row of C as it is stored. If not, they read it as float64.
+// True if the kernels read elements of the format as they are stored. If not, they read them as
+// float64.
 bool is_own(const Format& f, simd::Storage storage) {
   simd::Storage own;
   return checksum_storage(f, own) && own == storage;
@@ -32,10 +33,11 @@ const std::byte* element(const Format& f, simd::Storage storage, const void* ele
   return static_cast<const std::byte*>(elements) + at(index) * bytes;
 }
 
-// Elements of a row of C as float64, from the storage that the kernels read.
+// Converts elements of a row of C to float64, from the storage that the kernels read.
 class Values {
  public:
-  static constexpr std::int64_t kFew = 64;  // largest number of elements that needs no heap memory
+  // The largest number of elements for which no heap memory is needed.
+  static constexpr std::int64_t kFew = 64;
   Values(const Format& f, simd::Storage storage, const void* elements, std::int64_t first,
          std::int64_t count) {
     if (count > kFew) many_.resize(at(count));
@@ -154,7 +156,7 @@ double RowReader::least_threshold(const BoundForm& form, const OutputStats& stat
   OutputStats least = stats;
   least.tail = 0;
   const double without = form.threshold(least);
-  // Sums of ulps of wide rows are computed in float32. 2^-16 is more than their error.
+  // Sums of ulps of wide rows are computed in float32, with a relative error below 2^-16.
   least.tail = (1 - 0x1p-16) * least_rounding_tail(deviation, largest, form.kappa, coarse);
   if (difference <= form.threshold(least)) return form.threshold(least);
   add_tail(form, of.storage, of.elements, of.group, least, difference - without);

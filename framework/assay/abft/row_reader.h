@@ -12,19 +12,19 @@
 
 namespace assay::abft {
 
-// Returns the peak of a row of n elements, for the comparison with other rows. A row of zeros has
-// no peak. It gets -infinity, which makes every condition false.
+// Returns the peak max|c| / mean|c| of a row of n elements, for the comparison with other rows. A
+// row of zeros has no peak. It gets -infinity, which makes every condition on peaks false.
 double row_peak(const Format& output, simd::Storage storage, const void* elements, std::int64_t n);
 
-// Readings of rows of C, one after the other.
+// Reads rows of C, one after the other, and returns the readings of their checks.
 class RowReader {
  public:
   RowReader(const CheckedProduct& product, const Format& output, double kappa);
 
-  // For torch_npu and mindspore, finds the smallest peak of the other rows for every row i of C.
+  // For torch_npu and mindspore, finds for every row of C the smallest peak of the other rows.
   // Without this call that peak is infinite.
   void look_at_peaks(const MatrixRows& c, int threads);
-  // Sets that peak for all rows that are read, if the caller knows it.
+  // Sets the smallest peak of the other rows for all rows that are read, if the caller knows it.
   void set_least_peak(double peak) { least_peak_ = second_peak_ = peak; }
 
   // Returns the expected sum of a check, before any rounding of the arithmetic.
@@ -38,20 +38,22 @@ class RowReader {
   // is above `tail_from` times the T by that bound.
   void read(std::int64_t i, simd::Storage storage, const void* elements, Reading* to,
             const double* residual = nullptr, LooseReadings* loose = nullptr) const;
-  // Compares |R| with the rounding of the outputs (rounding_form()).
+  // Reads the checks of a row's R: compares |R| with the rounding of the outputs (rounding_form()).
   void read_residual(std::int64_t i, simd::Storage storage, const void* elements,
                      const double* residual, Reading* to, LooseReadings* loose = nullptr) const;
-  // Returns the exact reading of a loose check, or one that shows that its D/T is at most `ratio`.
+  // Returns the exact reading of a loose check, or a reading that shows that its D/T is at most
+  // `ratio`.
   Reading closer(const LooseReading& loose, double ratio, simd::Storage storage,
                  const void* elements) const;
-  // Writes for each check the cast with the largest error relative to its bound (cast_reading()).
-  // `before` is the row before its cast.
+  // Writes one reading for each check: that of the cast with the largest error relative to its
+  // bound (cast_reading()). `before` holds the row before its cast.
   void read_casts(std::int64_t i, simd::Storage storage, const void* elements, const double* before,
                   Reading* to) const;
   // For residual_compensated, returns for each check of the given rows how far its sum, with R
-  // added, may be off. The value is 0 unless the errors of the accumulation add up to more than
-  // five deviations, as those of equal products and of equal columns do. To find out, the products
-  // are computed with the machine's model, or one by one in float32 if there is no model.
+  // added, may be off by accumulation. The value is 0 unless the errors of the accumulation add up
+  // to more than five deviations, as those of equal products and of equal columns do. To find out,
+  // the products are computed with the machine's model, or one by one in float32 if there is no
+  // model.
   std::vector<double> explained(std::span<const std::int64_t> rows) const;
   // Computes the statistics of all groups of a row. Includes the tails of their rounding errors if
   // `row` has that row's forms.
@@ -72,7 +74,7 @@ class RowReader {
   // computed as far as needed to show that it is at least `difference`.
   double least_threshold(const BoundForm& form, const OutputStats& stats, const Place& of,
                          double difference) const;
-  // Returns the reading of a check as described at read().
+  // Returns the reading of a check, and may add it to `loose`, as read() describes.
   Reading reading(const Place& of, const BoundForm& form, OutputStats& stats, double expected,
                   Arithmetic arithmetic, LooseReadings* loose) const;
   void read_integers(std::int64_t i, simd::Storage storage, const void* elements,
@@ -83,8 +85,9 @@ class RowReader {
   const Prepared& prepared_;
   RowForms forms_;
   StatsUsed used_;
-  std::int64_t width_, groups_;              // columns per check, and checks per row
-  double least_peak_ = 0, second_peak_ = 0;  // a NaN peak counts as the smallest
+  std::int64_t width_, groups_;  // number of columns of a check, and of checks of a row
+  // The smallest and the second smallest peak of all rows. A NaN counts as the smallest.
+  double least_peak_ = 0, second_peak_ = 0;
   std::int64_t least_row_ = -1;
 };
 

@@ -41,7 +41,7 @@ std::vector<double> weighted_sums(const MatrixRows& a, const double* x, int thre
   return sums;
 }
 
-// Mean and variance of part of a row. There are three rules for the variance.
+// Mean and variance of a part of a row. Spread has three rules for the variance.
 struct Moments {
   double mean = 0, variance = 0;
 };
@@ -62,11 +62,13 @@ Moments moments_of(const simd::RowExtremes& e, double count, double square, Spre
       variance = square / count;
       break;
   }
-  // The computed mean of a constant row may lie outside of it by rounding. NaN stays.
+  // By rounding, the computed mean of a constant row may lie outside of the row, and the variance
+  // below 0. Such a variance becomes 0. A NaN stays.
   return {mean, variance < 0 ? 0 : variance};
 }
 
-// For columns [begin, end) of row i, as far as they are sampled: index mod period < width.
+// Returns the moments of columns [begin, end) of row i. Only sampled columns count: those whose
+// index modulo `period` is below `width`.
 Moments moments(const MatrixRows& matrix, std::int64_t i, std::int64_t begin, std::int64_t end,
                 Spread spread, const Sampling& sampling) {
   if (begin == end) return {};
@@ -105,7 +107,7 @@ Moments moments(const MatrixRows& matrix, std::int64_t i, std::int64_t begin, st
 std::vector<VAbftTerms> v_abft_terms(const Operands& o, const VAbftHow& how, int threads) {
   const std::int64_t m = o.a.rows(), k = o.a.columns(), n = o.b.columns();
   const std::int64_t groups = (n + how.width - 1) / how.width;
-  // Sums over the rows of B, for one group of columns.
+  // Sums of moments over the rows of B, for one group of columns.
   struct GroupMoments {
     double mean = 0, square = 0, variance = 0;
   };
@@ -154,7 +156,7 @@ std::vector<double> product_bounds(const Operands& o, int top, bool matrix, int 
     return bounds;
   }
   const std::int64_t count = top == 0 ? k : std::min<std::int64_t>(top, k);
-  // The indices of the largest values, and the smallest of these values. No other value exceeds it.
+  // Marks the `count` largest values, and keeps the smallest of them. No other value exceeds it.
   struct Top {
     std::vector<char> listed;
     double least = 0;

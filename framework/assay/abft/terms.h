@@ -1,5 +1,5 @@
-// The operands' side of the published thresholds: statistics of the rows of A and B. Computed once
-// per product.
+// The part of the operands in the published thresholds: statistics of the rows of A and B. Computed
+// once for each product.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace assay::abft {
 
-// V-ABFT's threshold of a check is e_max (mean + c (mixed + pure)). Returned as rows x groups of
+// Returns V-ABFT's threshold of each check, e_max (mean + c (mixed + pure)), as rows x groups of
 // `width` columns. Means, extremes and deviations cover the columns that `a` and `b` sample.
 struct VAbftTerms {
   double mean, mixed, pure;
@@ -30,7 +30,8 @@ std::vector<VAbftTerms> v_abft_terms(const Operands& operands, const VAbftHow& h
 // for all rows.
 std::vector<double> product_bounds(const Operands& operands, int top, bool matrix, int threads);
 
-// ||A_i|| of each row of A. For B, the sum of ||B_j|| over its columns and ||b|| of its row sums.
+// Norms for A-ABFT: ||A_i|| of each row of A. For B, the sum of ||B_j|| over its columns, and ||b||
+// of its row sums.
 struct Norms {
   std::vector<double> rows_of_a;
   double columns_of_b = 0, row_sums_of_b = 0;

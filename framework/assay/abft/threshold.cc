@@ -128,7 +128,8 @@ void read(Spec& spec, const SpecText& text, const ThresholdParameter& parameter)
   if (spec.delta >= 1) text.refuse("delta is a probability, below 1");
 }
 
-// The spec of a threshold, or of one of its variants, that sets no other parameter.
+// Returns the spec of a threshold and one of its variants in which all other parameters have their
+// defaults.
 Spec default_spec(const Threshold& threshold, const ThresholdVariant& variant) {
   Spec spec;
   spec.threshold = &threshold;
@@ -140,13 +141,13 @@ Spec default_spec(const Threshold& threshold, const ThresholdVariant& variant) {
   return spec;
 }
 
-// In the order of a spec's text.
+// All parameters, in the order in which the text of a spec has them.
 constexpr const ThresholdParameter* kAllParameters[] = {
     &kGroups,  &kBlocks,  &kColumns, &kConfirm, &kDelta,  &kKappa,
     &kCoarse,  &kVariant, &kEMax,    &kC,       &kSigma,  &kSampleA,
     &kSampleB, &kRaise,   &kRecheck, &kTop,     &kLambda, &kArithmetic};
 
-// In the order in which an error message of the row lists them.
+// The parameters of each threshold, in the order in which an error message lists them.
 constexpr const ThresholdParameter* kOfRoundingVariance[] = {
     &kGroups, &kColumns, &kConfirm, &kDelta, &kKappa, &kCoarse, &kArithmetic};
 constexpr const ThresholdParameter* kOfResidualCompensated[] = {&kGroups, &kColumns, &kConfirm,

@@ -12,16 +12,16 @@ namespace assay::abft {
 
 namespace {
 
-// The growth of e_max with the depth K.
+// The way in which e_max grows with the depth K.
 enum class Growth : std::uint8_t { kFlat, kRootOfKOver1024, kLinearInRootOfK };
 
-// e_max of the variants, by the format of the outputs. For `aclnn` it goes by the format of the
+// e_max of the variants, by the format of the outputs. For `aclnn` the format is that of the
 // operands, because there C is converted to float32 before it is summed.
 struct EMax {
   std::string_view variant, format;
-  double e_max;  // for kLinearInRootOfK: the value at K = 0
+  double e_max;  // value at K = 0 for kLinearInRootOfK
   Growth growth = Growth::kFlat;
-  double per_root = 0;  // for kLinearInRootOfK: the increase per sqrt(K)
+  double per_root = 0;  // increase with sqrt(K) for kLinearInRootOfK
 };
 constexpr EMax kEMaxModels[] = {
     {.variant = "seed", .format = "bfloat16", .e_max = 8e-3},
@@ -51,11 +51,12 @@ constexpr EMax kEMaxModels[] = {
     {.variant = "aclnn", .format = "float32", .e_max = 2e-5},
 };
 
-// c of the variants, and what a variant does with a format that has no e_max.
+// The factor c of a variant, and what the variant does with a format that has no e_max.
 struct VariantRow {
   std::string_view variant;
   double c;
-  // e_max is 3u and c is 4, the document's first guess. If false, such a format is an error.
+  // If true, a format without e_max has e_max = 3u and c = 4, the document's first guess. If false,
+  // such a format is an error.
   bool guesses = false;
   bool of_operands = false;  // e_max depends on the format of the operands
 };
@@ -118,7 +119,8 @@ void prepare_v_abft(const CheckedProduct& product, const Format& output, Prepare
   to.constants = thresholds_of(spec.sample_a, spec.sample_b);
   for (double& t : to.constants) t *= spec.raise;
   if (spec.recheck && spec.sampled()) {
-    // A check is flagged only if both thresholds flag it, so the larger one counts.
+    // With recheck, a check is flagged only if the thresholds with and without sampling both flag
+    // it, so the larger one counts.
     const std::vector<double> full = thresholds_of({}, {});
     for (std::size_t i = 0; i < full.size(); ++i) {
       to.constants[i] = std::max(to.constants[i], full[i]);

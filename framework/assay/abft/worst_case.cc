@@ -51,11 +51,12 @@ void raise_to_worst_case(const CheckedProduct& product, const Format& output, Pr
   });
   const bool is_cast = !is_own_accumulation(output);
   const double u = unit_roundoff(output), casts = columns * min_subnormal(output) / 2;
-  // The published T assumes an accumulator of the output's precision that rounds to nearest.
+  // True if the accumulator has the output's precision and rounds to nearest, as the published T
+  // assumes.
   const bool is_as_published =
       model.kept_bits.value == 0 && model.rounding.value == Rounding::kNearestEven &&
       (product.options.model == nullptr || accumulator_format(model).precision >= output.precision);
-  // The checksums are products in float64 and may underflow too.
+  // The checksums are products in float64 and may underflow too. `own` bounds what they lose.
   const double own = static_cast<double>(product.k) * 0x1p-1074;
   parallel_for(product.m, threads, [&](std::int64_t i) {
     std::vector<double> row(at(product.k));
@@ -98,7 +99,7 @@ void prepare_analytic(const CheckedProduct& product, const Format& output, Prepa
   if (lambda) gamma = portable::expm1(*lambda * std::sqrt(depth) * u + depth * u * u / (1 - u));
   to.constants = absolute_products(product.operands, product.options.threads);
   for (double& t : to.constants) t *= gamma;
-  // With lambda the bound is probabilistic and is no worst case.
+  // With lambda the bound is probabilistic and not a worst case, so it is not raised.
   if (!lambda) raise_to_worst_case(product, output, to);
 }
 
