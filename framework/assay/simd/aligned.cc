@@ -13,7 +13,8 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Each element needs a scale and a sum: 6 x 2 of both fit AVX-512's 32 registers, 2 x 2 fit 16.
+// Each element needs a register for its scale and one for its sum. Tiles of 6 x 2 elements fit
+// AVX-512's 32 registers, and tiles of 2 x 2 fit 16 registers.
 constexpr int kRows = HWY_TARGET <= HWY_AVX3 ? 6 : 2;
 constexpr int kVectors = 2;
 
@@ -28,8 +29,8 @@ constexpr int kMaxTile = kRows * kVectors * static_cast<int>(hn::MaxLanes(DF()))
 int aligned_rows() { return kRows; }
 int aligned_columns() { return kVectors * static_cast<int>(hn::Lanes(DF())); }
 
-// Converts to integers, toward zero. Values are in range, so the range check of Highway's ConvertTo
-// is not needed.
+// Converts float32 to integers, toward zero. Values are in range, so the range check of Highway's
+// ConvertTo is not needed.
 HWY_INLINE I truncated(F v) {
 #if HWY_TARGET <= HWY_AVX3
   return I{_mm512_cvttps_epi32(v.raw)};
@@ -53,8 +54,8 @@ HWY_NOINLINE void settle_aligned(const std::int32_t* doubtful, std::int64_t begi
   std::fesetround(FE_TOWARDZERO);
 }
 
-// Runs with the processor rounding toward zero. It is a separate function, so that the compiler
-// moves nothing across the change of mode.
+// Runs while the processor rounds toward zero. This is a separate function, so that the compiler
+// moves no arithmetic across the change of the rounding mode.
 HWY_NOINLINE void aligned_toward_zero(const AlignedSpec& spec, std::int64_t k,
                                       const float* HWY_RESTRICT a,
                                       const std::int16_t* HWY_RESTRICT a_exponents,
@@ -101,12 +102,12 @@ HWY_NOINLINE void aligned_toward_zero(const AlignedSpec& spec, std::int64_t k,
       ASSAY_UNROLL
       for (int v = 0; v < kVectors; ++v) {
         const I start = hn::BitCast(di, hn::LoadU(df, c + r * c_stride + v * lanes));
-        // Subnormals have the exponent of the smallest normal. +-0 gets the same low exponent,
-        // which is below `least`.
+        // Subnormal accumulators get the exponent of the smallest normal number. +-0 gets the same
+        // low exponent, which is below `least`.
         const I start_exponent = hn::Sub(hn::And(hn::ShiftRight<23>(start), field), bias);
         const I emax = hn::Max(hn::PromoteTo(di, largest[r][v]), start_exponent);
-        // A sum of zeros has no exponent. Any exponent will do, unless the accumulator is smaller
-        // still.
+        // If all terms are 0, any exponent will do. If only the products are 0, the exponent of a
+        // small accumulator may be below `least`, and the element has to be settled.
         const auto low = hn::And(hn::Lt(emax, least), hn::Ne(hn::Add(start, start), hn::Zero(di)));
         doubt = hn::Or(doubt, hn::VecFromMask(di, low));
         scale[r][v] = hn::BitCast(df, hn::ShiftLeft<23>(hn::Sub(kept, hn::Max(emax, least))));
@@ -140,14 +141,15 @@ HWY_NOINLINE void aligned_toward_zero(const AlignedSpec& spec, std::int64_t k,
         const F start = hn::LoadU(df, out);
         const I term = truncated(hn::Mul(start, scale[r][v]));
         const I total = hn::Add(sum[r][v], term);
-        // If two numbers of one sign have a sum of the other sign, it is beyond 32 bits.
+        // If the sum of two numbers of one sign has the other sign, it is beyond 32 bits, so the
+        // element has to be settled.
         doubt = hn::Or(doubt, hn::And(hn::Xor(sum[r][v], total), hn::Xor(term, total)));
         const F inverse = hn::BitCast(df, hn::Sub(twice_bias, hn::BitCast(di, scale[r][v])));
         const F result = hn::Mul(hn::ConvertTo(df, total), inverse);
         hn::StoreU(start, df, before + r * columns + v * lanes);
         hn::StoreU(hn::BitCast(df, hn::And(hn::BitCast(di, result), keep_mask)), df, out);
-        // Kept for the rare case that an element has to be settled. The code below finds out which
-        // one.
+        // The sum is kept for the rare case that an element has to be settled. The code below finds
+        // out which element.
         hn::StoreU(total, di, doubtful + r * columns + v * lanes);
       }
     }
@@ -192,7 +194,8 @@ HWY_EXPORT(aligned_columns);
 HWY_EXPORT(aligned_tile_impl);
 
 bool has_aligned_tile(const AlignedSpec& spec) {
-  // A product's significand is below 4, so a sum is below chunk * 2^(kept_bits + 2).
+  // The significand of a product is below 4, so a sum of `chunk` products is below chunk *
+  // 2^(kept_bits + 2).
   return spec.kept_bits > 0 && spec.kept_bits <= 28 &&
          (static_cast<std::int64_t>(spec.chunk) << (spec.kept_bits + 2)) <= (std::int64_t{1} << 31);
 }

@@ -17,15 +17,18 @@ struct OutputStats {
   double ulp = 0;         // sum ulp(c)
   double ulp_square = 0;  // sum ulp(c)^2
   double square = 0;      // sum c^2
-  // The value that the sum of their rounding errors exceeds with the budget's probability, if it
-  // was computed (abft/rounding_tail.h). If it is NaN, a bound is used instead.
+  // The value that the sum of the elements' rounding errors exceeds with the probability that the
+  // budget allows (abft/rounding_tail.h). If it was not computed, it is NaN, and a bound is used
+  // instead.
   double tail = std::numeric_limits<double>::quiet_NaN();
-  double tail_slope = 0;  // RoundingTail::slope of it
+  double tail_slope = 0;  // RoundingTail::slope of `tail`
 };
 
-// T = constant + per_largest max|c| + per_absolute sum|c|   (one of the two, see `branch`)
-//   + tail, or min(kappa sqrt(ulp_weight sum ulp^2), half_ulps sum ulp), which is never below it
-//   + deviations sqrt(accumulation + per_square sum c^2 + per_ulp_square sum ulp^2)
+// A threshold T as a function of the statistics of a check:
+//
+//   T = constant + per_largest max|c| + per_absolute sum|c|   (one of the two, see `branch`)
+//     + tail, or min(kappa sqrt(ulp_weight sum ulp^2), half_ulps sum ulp), which is never below it
+//     + deviations sqrt(accumulation + per_square sum c^2 + per_ulp_square sum ulp^2)
 struct BoundForm {
   // Below this kappa, which is a budget of more than 3e-4, the tail's approximation is no better
   // than its bound.
@@ -34,27 +37,27 @@ struct BoundForm {
   double constant = 0;
   double per_largest = 0, per_absolute = 0;
 
-  // If branch > 0, only one of the two is used: per_largest if the peak max|c| / mean|c| of every
-  // row is above `branch`, and per_absolute if not. least_peak is the smallest peak of the other
-  // rows. columns is the number of elements of this row.
+  // If branch > 0, T uses only one of per_largest and per_absolute: per_largest if the peak max|c|
+  // / mean|c| of every row is above `branch`, and per_absolute if not. least_peak is the smallest
+  // peak of the other rows. columns is the number of elements of this row.
   double branch = 0, least_peak = std::numeric_limits<double>::infinity(), columns = 0;
 
-  // For rounding_variance: the rounding of the outputs (which bounds its tail), then the errors of
-  // their accumulation, whose variance is the argument of the second root.
+  // For rounding_variance. These three bound the rounding errors of the outputs. The variance of
+  // their accumulation errors is the argument of the second root.
   double kappa = 0, ulp_weight = 0, half_ulps = 0;
-  // If D is at most this fraction of the T with min(...), D is also below the T with any smaller
-  // tail. The T with min(...) is used then.
+  // If D is at most this fraction of the T that min(...) gives, D is below T with any tail. The
+  // tail is then not computed.
   double tail_from = 0;
   double deviations = 0, accumulation = 0, per_square = 0, per_ulp_square = 0;
   bool has_variance = false;
 
-  bool checkable = true;  // the operands and their float64 checksum are finite
+  bool checkable = true;  // false if an operand or the float64 checksum is not finite
 
   // uses_sums() is true if T depends on the sums of ulps and squares, and uses_tail() if it depends
   // on the tail.
   bool uses_sums() const;
   bool uses_tail() const;
-  // Returns min(kappa sqrt(ulp_weight sum ulp^2), half_ulps sum ulp).
+  // Returns the bound of the tail, min(kappa sqrt(ulp_weight sum ulp^2), half_ulps sum ulp).
   double tail_bound(const OutputStats& stats) const;
   // Returns T. Statistics that are not finite make T not finite if T uses them. D is not finite
   // either then, and both flag the check.

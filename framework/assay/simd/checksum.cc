@@ -20,21 +20,24 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Long rows of 16-bit elements. Sums that need only some digits are computed in float32, at half
-// the cost, and moved to float64 before they lose any digits that matter.
+// Rows of at least this number of 16-bit elements are long. Their sums that need only some digits
+// are computed in float32, at half the cost, and moved to float64 before they lose any digits that
+// matter.
 constexpr std::size_t kLongRow = 256;
-constexpr std::size_t kBetween = 16;  // steps from one move to float64 to the next
+// Number of steps between two moves of float32 sums to float64.
+constexpr std::size_t kBetween = 16;
 
-// True if a sum of squares, computed in float32, stayed in float32's range, so that what vanished
-// is negligible. If it did not, the squares are summed in float64.
+// True if a float32 sum of squares stayed in float32's range, so that the squares that vanished are
+// negligible. If it did not, the squares are summed in float64.
 HWY_INLINE bool in_range(double square) {
   return square >= 0x1p-80 && square < std::numeric_limits<double>::infinity();
 }
 
 struct LongSums {
-  std::size_t read = 0;  // elements that were read, the caller reads the rest
+  std::size_t read = 0;  // number of elements that were read. The caller reads the rest.
   double sum = 0;        // sum of the elements, as exact as float64 is
-  double size = 0;       // sums of the values of `measure` and of their squares, to 2^-19
+  // Sums of the values of `measure` and of their squares, with a relative error of 2^-19.
+  double size = 0;
   double square = 0;
 };
 template <Storage kStorage, class Measure>
@@ -52,7 +55,7 @@ HWY_INLINE LongSums long_sums(const void* row, std::size_t n, Measure measure) {
       Floats a, b;
       load_floats<kStorage>(bytes + 2 * result.read, a, b);
       read_ahead(bytes + 2 * result.read, 2 * kStep);
-      // Uses multiply-adds, because the units that add are busy with the promotions.
+      // Adds by multiply-adds with 1, because the units that add are busy with the promotions.
       s0 = multiply_add(promote(a), one, s0);
       s1 = multiply_add(promote(b), one, s1);
       const Floats ma = measure(a), mb = measure(b);
@@ -94,7 +97,7 @@ struct OrderedSum {
     return {zeros, zeros, 0.0};
   }
   HWY_INLINE void add_pair(const Doubles& a, const Doubles& b) {
-    // Uses multiply-adds, because the units that add are busy with the promotions.
+    // Adds by multiply-adds with 1, because the units that add are busy with the promotions.
     s0 = multiply_add(a, Doubles::set(1.0), s0);
     s1 = multiply_add(b, Doubles::set(1.0), s1);
   }
@@ -158,8 +161,8 @@ HWY_INLINE void group_sums_of(const void* row, std::size_t n, std::size_t width,
   }
 }
 
-// Sixteen elements in the type in which they are compared. 16-bit elements are compared as float32,
-// which holds them.
+// The type of eight elements in which they are compared. 16-bit elements are compared as float32,
+// which holds them. load_compared() loads sixteen elements.
 template <Storage kStorage>
 using Compared = std::conditional_t<kShort<kStorage>, Floats, Doubles>;
 template <Storage kStorage>
@@ -180,7 +183,8 @@ constexpr int kRowsTogether = Doubles::kParts == 1 ? 4 : Doubles::kParts == 2 ? 
 template <int n>
 using Count = std::integral_constant<int, n>;
 
-// Calls read(row, index, count as a constant) for groups of rows, then for each remaining row.
+// Calls read(row, index, count) for groups of rows, then for each remaining row. `count` is a
+// compile-time constant.
 template <class Read>
 HWY_INLINE void each_rows(const void* rows, std::ptrdiff_t stride, std::size_t count, Read read) {
   const auto* first = static_cast<const unsigned char*>(rows);
@@ -192,7 +196,7 @@ HWY_INLINE void each_rows(const void* rows, std::ptrdiff_t stride, std::size_t c
   for (; i < count; ++i) read(row(i), i, Count<1>());
 }
 
-// Reads kTogether rows at a time, so that the two vectors are loaded once for all of them. This
+// Multiplies kTogether rows by the two vectors, which are loaded once for all of these rows. This
 // function and the following ones are not inlined, because the compiler takes long over each copy.
 template <Storage kStorage, bool kSquares, int kTogether>
 HWY_NOINLINE void row_products_of(const unsigned char* row, std::ptrdiff_t stride, std::size_t n,
@@ -235,9 +239,9 @@ HWY_NOINLINE void row_products_of(const unsigned char* row, std::ptrdiff_t strid
   }
 }
 
-// The same if the row's length is a multiple of sixteen and y, scaled by 2^-exponent, is float32.
-// Rows whose squares leave float32's range are read once more in float64. So the result of a row
-// does not depend on the rows that are read with it.
+// Like row_products_of(), for rows whose length is a multiple of sixteen, if y scaled by
+// 2^-exponent is float32. Rows whose squares leave float32's range are read once more in float64.
+// So the result of a row does not depend on the rows that are read with it.
 template <Storage kStorage, int kTogether>
 HWY_NOINLINE void long_row_products(const unsigned char* row, std::ptrdiff_t stride, std::size_t n,
                                     const double* x, const float* y, int exponent,
@@ -441,13 +445,13 @@ HWY_INLINE void output_sums_with(const void* row, std::size_t n, std::size_t wid
           visit(b, s1, u1, q1);
         },
         [&](const Doubles& a) HWY_ATTR { visit(a, s0, u0, q0); });
-    // Takes back the zeros that fill up the last eight elements: they counted as elements of the
-    // smallest ulp.
+    // Takes back the zeros that fill up the last eight elements, because they counted as elements
+    // with the smallest ulp.
     const auto padding = static_cast<double>((kLanes - (end - begin) % kLanes) % kLanes);
     const double floor = min_subnormal / scale;
     const double powers = start.square + sum_of(add(q0, q1)) - padding * floor * floor;
     const double sizes = start.size + sum_of(add(u0, u1)) - padding * floor;
-    // |c| is below twice its power of two.
+    // |c| is below twice its power of two, so 4 * powers bounds the sum of the squares.
     *groups = {start.sum + sum_of(add(s0, s1)), scale * sizes, scale * scale * powers,
                kSquares ? sum_of(squares) : 4 * powers};
   }

@@ -14,8 +14,8 @@ namespace assay::simd {
 bool has_checksum_kernel(Storage storage);
 
 // Sums b_j and b_j^2 over a row of B, in groups of `width` columns. The last group may be narrower.
-// Writes ceil(n / width) sums of each. If `square` is null, writes only the sums of b_j, with the
-// same bits.
+// Writes ceil(n / width) sums of b_j and as many of b_j^2. If `square` is null, writes only the
+// sums of b_j, with the same bits.
 void group_sums(Storage storage, const void* row, std::size_t n, std::size_t width, double* sum,
                 double* square);
 
@@ -24,21 +24,21 @@ void group_sums(Storage storage, const void* row, std::size_t n, std::size_t wid
 void row_products(Storage storage, const void* rows, std::ptrdiff_t stride, std::size_t count,
                   std::size_t n, const double* x, const double* y, double* ax, double* aay);
 
-// For each of `count` rows of A, `stride` bytes apart: sum |a_k| x_k, the largest |a_k|, and the
-// largest |a_k| y_k, which is 0 if y is null. x and y hold n numbers that are not negative. If the
-// sum is not finite, the other two have its value.
+// The results of row_sizes(). For each of `count` rows of A, `stride` bytes apart, it computes sum
+// |a_k| x_k, the largest |a_k|, and the largest |a_k| y_k, which is 0 if y is null. x and y hold n
+// numbers that are not negative. If the sum is not finite, the other two have its value.
 struct RowSizes {
   double weighted, largest, product;
 };
 void row_sizes(Storage storage, const void* rows, std::ptrdiff_t stride, std::size_t count,
                std::size_t n, const double* x, RowSizes* to);
-// Also computes az = sum a_k z_k of each row, with the bits of row_products.
+// Computes the sizes, and also az = sum a_k z_k of each row, with the bits of row_products().
 void row_sizes(Storage storage, const void* rows, std::ptrdiff_t stride, std::size_t count,
                std::size_t n, const double* x, const double* y, RowSizes* to, const double* z,
                double* az);
 
-// Sums over a row of C by groups: of c_j, of ulp(c_j) and ulp(c_j)^2, and of c_j^2. The ulps are
-// those of a format with this number of mantissa bits and this smallest subnormal. Without
+// Sums over each group of a row of C: of c_j, of ulp(c_j), of ulp(c_j)^2, and of c_j^2. The ulps
+// are those of a format with this number of mantissa bits and this smallest subnormal. Without
 // `squares` the last sum is only a bound: it is not less than the sum of c_j^2, and at most four
 // times as large. An infinite or NaN element makes the sums of its group infinite or NaN.
 struct OutputSums {
@@ -47,9 +47,9 @@ struct OutputSums {
 void output_sums(Storage storage, const void* row, std::size_t n, std::size_t width,
                  int mantissa_bits, double min_subnormal, bool squares, OutputSums* groups);
 
-// For the same groups: the sum of c_j, with the same bits, the sum of |c_j| and the largest |c_j|.
-// If the sum of |c_j| is not finite, the largest is not either. Without `absolute` the sum of |c_j|
-// is 0 if it is finite.
+// For the same groups as output_sums(): the sum of c_j, with the same bits, the sum of |c_j| and
+// the largest |c_j|. If the sum of |c_j| is not finite, the largest is not either. Without
+// `absolute` the sum of |c_j| is 0 if it is finite.
 struct OutputSizes {
   double sum, absolute, largest;
 };

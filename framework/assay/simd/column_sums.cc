@@ -16,7 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// W columns, in the number of vectors that the target needs for them.
+// The vector type for W columns. A target whose vectors are smaller needs several vectors.
 template <std::size_t W>
 using Tag = hn::CappedTag<double, W>;
 template <std::size_t W>
@@ -64,7 +64,7 @@ HWY_INLINE void add_partial_sums(const ColumnTerms& columns, PartialSums& to) {
   }
 }
 
-// to[i] = a[i] + b[i] for n elements.
+// Writes a[i] + b[i] to to[i] for n elements.
 HWY_INLINE void add_arrays(std::size_t n, const double* a, const double* b, double* to) {
   const hn::ScalableTag<double> d;
   std::size_t i = 0;
@@ -80,7 +80,7 @@ HWY_INLINE void add_strided_sums(const ColumnTerms& columns, StridedSums& to) {
   const auto n = static_cast<std::size_t>(columns.n);
   std::size_t lanes = std::size_t{1} << to.strides;
   double sums[(std::size_t{1} << kStrides) * W];
-  // 2^strides < n: every lane has a term.
+  // 2^strides < n, so every lane has a term.
   std::copy_n(columns.terms, lanes * W, sums);
   for (std::size_t first = lanes; first < n; first += lanes) {
     add_arrays(std::min(lanes, n - first) * W, sums, columns.terms + first * W, sums);
@@ -107,7 +107,7 @@ HWY_INLINE void add_strided_sums(const ColumnTerms& columns, StridedSums& to) {
   for (std::size_t i = 0; i < kParts<W>; ++i) store_part<W>(largest[i], to.largest, i);
 }
 
-// Adds `part`, the sums of a segment, to the totals by its size.
+// Adds the sizes of `part`, the sums of a segment, to the totals.
 template <std::size_t W>
 HWY_INLINE void add_sizes(const hn::Vec<Tag<W>>* part, double* totals) {
   for (std::size_t i = 0; i < kParts<W>; ++i) {
@@ -119,7 +119,8 @@ template <std::size_t W>
 HWY_INLINE void add_remainder_sums(const ColumnTerms& columns, int segments, const double* grids,
                                    OfColumns* totals) {
   const Tag<W> d;
-  // A number of 53 bits whose last bit has the weight of the grid. Adding to it rounds to the grid.
+  // Numbers whose last bit, the 53rd, has the weight of the grid. Adding such a number and
+  // subtracting it again rounds to the grid.
   hn::Vec<Tag<W>> magic[kGrids][kParts<W>];
   ASSAY_UNROLL
   for (int g = 0; g < kGrids; ++g) {

@@ -18,11 +18,13 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The elements about which float32 arithmetic proves something.
+// Marks the elements of a vector for which float32 arithmetic proves the result.
 template <class DF>
 struct Proved {
-  hwy::HWY_NAMESPACE::Mask<DF> clear;   // it matches, and 0 in its place would be a mismatch
-  hwy::HWY_NAMESPACE::Mask<DF> within;  // it matches, and so would 0 in its place
+  // The element matches, and 0 in its place would be a mismatch.
+  hwy::HWY_NAMESPACE::Mask<DF> clear;
+  // The element matches, and 0 in its place would match as well.
+  hwy::HWY_NAMESPACE::Mask<DF> within;
 };
 
 // Proves for most elements, in float32, the result that a tolerance has in float64. Its bounds are
@@ -42,7 +44,8 @@ class ToleranceProof {
     usable_ = absolute_ >= 0 && absolute_ <= 0x1p100 && relative_ >= 0 && relative_ <= 0.5 &&
               t.small_value >= 0 && t.small_value <= 0x1p100 && t.small_atol >= 0;
     if (!usable_) return;
-    // Solves for the |e| that is above the tolerance, and for the |e| that is below it.
+    // Returns the |e| at which the tolerance, times `off`, equals |e|. Above it, 0 in place of the
+    // actual value would be a mismatch, and below it, 0 would match.
     const auto alone = [&](double off) {
       return kSum ? absolute_ * off / (1 - relative_ * off) : absolute_ * off;
     };
@@ -59,8 +62,8 @@ class ToleranceProof {
     const double most = std::min(ratio, 1.0), times = most * (1 - kOff);
     rtol_ = down(relative_ * times);
     atol_ = down(absolute_ * times - kFloor);
-    // The largest error whose ratio to the absolute part is allowed, and so its ratio to the
-    // tolerance. Errors of the same size are frequent.
+    // The largest error whose ratio to the absolute part of the tolerance is allowed. Its ratio to
+    // the whole tolerance is then allowed, too. Errors of the same size are frequent.
     if (!kRatios || kForm == ToleranceForm::kSymmetric || absolute_ == 0) return;
     any_size_ = up(most * absolute_);
     while (static_cast<double>(any_size_) / absolute_ > most) {
@@ -68,7 +71,7 @@ class ToleranceProof {
     }
   }
 
-  // The bounds as vectors.
+  // The limits of the proof as vectors.
   struct Bounds {
     V rtol, atol, above, below, any_size;
   };
@@ -78,7 +81,8 @@ class ToleranceProof {
             hn::Set(df, any_size_)};
   }
 
-  // A quick test that is true for most elements that are clear.
+  // A quick test for elements that match and would not match as 0. It is true for most such
+  // elements.
   static HWY_INLINE hn::Mask<DF> clear(const Bounds& of, V a, V e) {
     return hn::And(hits(of, a, e), hn::Gt(hn::Abs(e), of.above));
   }
@@ -113,7 +117,7 @@ class ToleranceProof {
     if constexpr (!kRatios || kForm == ToleranceForm::kSymmetric) {
       return hit;
     } else {
-      // An error of at most half the size is exact (Sterbenz).
+      // An error of at most half of |e| is exact (Sterbenz).
       const auto exact = hn::Le(hn::Add(error, error), size);
       return hn::Or(hit, hn::And(hn::Le(error, of.any_size), exact));
     }
@@ -124,9 +128,9 @@ class ToleranceProof {
   bool usable_ = false;
 };
 
-// The same for a tolerance in ulps, from the bits of float32. For normal numbers of one sign and
-// one binade, the difference of the bits is the number of representable values between them, and
-// also their error in ulp. The values are those of a format that float32 holds.
+// A proof like that above for a tolerance in ulps, from the bits of float32. For normal numbers of
+// one sign and one binade, the difference of the bits is the number of representable values between
+// them, and also their error in ulps. The values are those of a format that float32 holds.
 class UlpProof {
  public:
   using DF = hn::ScalableTag<float>;
@@ -138,7 +142,7 @@ class UlpProof {
     constexpr std::int64_t kInfinity = 0x7f800000;
     usable_ = drop_ >= 0 && ordinals.min_normal >= 0x1p-126 && most < (std::uint64_t{1} << 31);
     if (!usable_) return;
-    // Exponents of float64 have 1023 - 127 more.
+    // The exponents in float64's bits are larger by 1023 - 127 than those in float32's.
     const auto rebias = static_cast<std::int64_t>(ordinals.rebias) -
                         (std::int64_t{1023 - 127} << (52 - ordinals.drop));
     const std::int64_t from_zero = (static_cast<std::int64_t>(most) + rebias + 1) << drop_;
@@ -152,7 +156,7 @@ class UlpProof {
   }
 
   bool usable() const { return usable_; }
-  // Errors above `error` are not proved either.
+  // From now on, errors above `error` are not proved either.
   void allow(double error) {
     const double apart = std::ldexp(std::floor(std::min(error, most_)), drop_);
     too_far_ = static_cast<std::int32_t>(std::min(apart, 0x1p30)) + 1;
@@ -183,12 +187,12 @@ class UlpProof {
 
  private:
   double most_;
-  int drop_;  // bits of float32's mantissa that the format does not have
+  int drop_;  // number of float32's mantissa bits that the format does not have
   std::int32_t above_ = 0, too_far_ = 0;
   bool usable_ = false;
 };
 
-// The numbers that a kernel counts.
+// The counts of a kernel's elements.
 struct Counts {
   std::size_t hits = 0, zero_within = 0, zero = 0;
 
@@ -209,8 +213,7 @@ HWY_INLINE void compare_by_proof(const Proof& proof, const float* actual, const 
   using DF = typename Proof::DF;
   const DF df;
   constexpr std::size_t kVectors = 4, kSteps = 8;
-  // Unproved elements often come together, so this number of elements is compared in float64 at
-  // once.
+  // The number of unproved elements that are compared in float64 at once. They often come together.
   constexpr std::size_t kTogether = kSteps * kVectors * HWY_MAX_BYTES / sizeof(float);
   const std::size_t lanes = hn::Lanes(df), step = kVectors * lanes;
   double a[kTogether], e[kTogether];
@@ -277,8 +280,8 @@ Comparison compare_f64(const double* actual, const double* expected, std::size_t
   std::size_t i = 0, hits = 0, zero_within = 0, zero = 0;
   for (; i + 4 * lanes <= n; i += 4 * lanes) {
     const Lanes l[4] = {look(i), look(i + lanes), look(i + 2 * lanes), look(i + 3 * lanes)};
-    // An element for which 0 is within the bound: 0 itself, or a value that is smaller than its
-    // bound.
+    // Elements with a 0 within their bound are rare: they are 0 themselves, or smaller than their
+    // bound. Only such elements, and mismatches, need the counts below.
     const auto common = [&](int k) HWY_ATTR { return hn::AndNot(l[k].zero_within, l[k].hit); };
     if (HWY_LIKELY(hn::AllTrue(
             d, hn::And(hn::And(common(0), common(1)), hn::And(common(2), common(3)))))) {
@@ -407,8 +410,9 @@ ToleranceComparison compare_by_tolerance(const double* actual, const double* exp
   });
 }
 
-// compare_by_proof() that also finds the largest error or ratio, starting from `before`. exact()
-// returns that of its elements. Elements that cannot exceed the largest one so far are proved.
+// Like compare_by_proof(), but also finds the largest error or ratio, starting from `before`.
+// exact() returns that of the elements that it compares. Elements that cannot exceed the largest
+// one so far are proved.
 template <class Found, class Proof, class Exact>
 HWY_INLINE Found compare_from(double before, double Found::*largest, Proof proof,
                               const float* actual, const float* expected, std::size_t n,

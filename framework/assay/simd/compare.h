@@ -20,16 +20,17 @@ struct Comparison {
 };
 Comparison compare(const double* actual, const double* expected, std::size_t n, double atol,
                    double rtol);
-// The same for float32 arrays, evaluated in float64.
+// Compares float32 arrays in the same way, with float64 arithmetic.
 Comparison compare(const float* actual, const float* expected, std::size_t n, double atol,
                    double rtol);
 
-// A tolerance other than the sum above, each step rounded to float64.
+// The formula of a tolerance. Each step is rounded to float64.
 enum class ToleranceForm : std::uint8_t {
-  kSum,        // atol + rtol |expected|
-  kEither,     // max(atol, rtol |expected|)
-  kLargest,    // rtol max(floor, |expected|)
-  kSymmetric,  // rtol max(floor, |expected| + |actual|), the error must be below it or 0
+  kSum,      // atol + rtol |expected|
+  kEither,   // max(atol, rtol |expected|)
+  kLargest,  // rtol max(floor, |expected|)
+  // rtol max(floor, |expected| + |actual|). The error must be below this tolerance, or 0.
+  kSymmetric,
 };
 struct Tolerance {
   ToleranceForm form = ToleranceForm::kSum;
@@ -38,26 +39,26 @@ struct Tolerance {
   double small_value = 0, small_atol = 0;
 };
 struct ToleranceComparison : Comparison {
-  double worst_ratio = 0;  // largest error / tolerance, over tolerances above 0
+  double worst_ratio = 0;  // largest error / tolerance of the elements with a tolerance above 0
 };
-// Adds own[i] to the tolerance of element i, which is then at most the largest finite number. `own`
-// may be null. The rest is as above.
+// Compares with a tolerance of one of the forms above. Adds own[i] to the tolerance of element i,
+// which is then at most the largest finite number. `own` may be null.
 ToleranceComparison compare(const double* actual, const double* expected, const double* own,
                             std::size_t n, const Tolerance& tolerance);
-// The same for float32 arrays, evaluated in float64, without bounds of their own. worst_ratio is
-// the larger of the previous one and that of these arrays.
+// Compares float32 arrays in the same way, with float64 arithmetic and without `own`. The returned
+// worst_ratio is the larger of `worst_ratio` and the largest ratio of these arrays.
 ToleranceComparison compare(const float* actual, const float* expected, std::size_t n,
                             const Tolerance& tolerance, double worst_ratio);
 
 struct UlpComparison : Comparison {
   double worst_error = 0;  // largest |actual - expected| in units of the spacing at `expected`
 };
-// Finite values of the format are mismatches if their distance is more than `most` (below 2^53)
-// representable values.
+// Compares values of a format. Finite values are mismatches if their distance is more than `most`
+// (below 2^53) representable values.
 UlpComparison compare(const double* actual, const double* expected, std::size_t n,
                       const Ordinals& ordinals, std::uint64_t most);
-// The same for float32 arrays, for a format whose values float32 holds. worst_error is the larger
-// of the previous one and that of these arrays.
+// Compares float32 arrays in the same way, for a format whose values float32 holds. The returned
+// worst_error is the larger of `worst_error` and the largest error of these arrays.
 UlpComparison compare(const float* actual, const float* expected, std::size_t n,
                       const Ordinals& ordinals, std::uint64_t most, double worst_error);
 

@@ -19,7 +19,7 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Widens one vector of `Narrow` values at a time through `promote`.
+// Converts values of the type Narrow to float64, one vector at a time, through `promote`.
 template <typename Narrow, typename Promote>
 HWY_INLINE std::size_t widen(const void* from, std::size_t n, double* to, Promote promote) {
   const hn::ScalableTag<double> d64;
@@ -71,7 +71,8 @@ void to_float64_impl(Storage storage, const void* from, std::size_t n, double* t
       i = widen<std::uint16_t>(from, n, to, [&](const std::uint16_t* p) HWY_ATTR {
         return hn::PromoteTo(d64, half_to_float(d32, hn::PromoteTo(du32, hn::LoadU(du16, p))));
       });
-      if (i < n) {  // the rest through one padded vector
+      // The last values, fewer than a vector has, are padded with zeros.
+      if (i < n) {
         std::uint16_t rest[hn::MaxLanes(d64)] = {};
         double wide[hn::MaxLanes(d64)];
         std::memcpy(rest, static_cast<const std::uint16_t*>(from) + i, (n - i) * 2);
@@ -102,7 +103,7 @@ void to_float64_impl(Storage storage, const void* from, std::size_t n, double* t
   }
 }
 
-// T is float64, or float32 if it holds the format's values.
+// Rounds n values. T is float64, or float32 if it holds the format's values.
 template <typename T>
 HWY_INLINE bool round_all(const RoundSpec& spec, const T* from, std::size_t n, T* to) {
   const hn::ScalableTag<T> d;
@@ -111,9 +112,9 @@ HWY_INLINE bool round_all(const RoundSpec& spec, const T* from, std::size_t n, T
   constexpr int kMantissa = std::numeric_limits<T>::digits - 1;
   const int drop = spec.drop - (52 - kMantissa);
   const std::size_t lanes = hn::Lanes(d);
-  // Normal range: add just under half of the last kept bit (half if that bit is odd) to the bits,
-  // then clear the bits that are dropped. Below: adding 1.5 * 2^52 quanta (2^23 for float32) makes
-  // the hardware round to a multiple of the quantum.
+  // In the normal range, adds just under half of the last kept bit (half if that bit is odd) to the
+  // bits, then clears the bits that are dropped. Below the normal range, adding 1.5 * 2^52 quanta
+  // (1.5 * 2^23 for float32) makes the hardware round to a multiple of the quantum.
   const auto one = hn::Set(du, Bits{1});
   const auto almost_half = hn::Set(du, (Bits{1} << (drop - 1)) - 1);
   const auto keep = hn::Set(du, ~((Bits{1} << drop) - 1));
@@ -194,7 +195,7 @@ HWY_INLINE void convert_by_vectors(DFrom from_tag, DTo to_tag, std::size_t n,
   if (i < n) convert_part(i, n - i);
 }
 
-// kInPlace: the exponent's bias is float32's.
+// Decodes a small format. kInPlace is true if the format's exponent bias is that of float32.
 template <bool kInPlace, typename Narrow>
 HWY_INLINE void decode_small(const SmallFloat& f, const Narrow* from, std::size_t n, float* to) {
   const hn::ScalableTag<float> df;
@@ -249,16 +250,17 @@ bool is_upper_half(const SmallFloat& f) {
   return f.bits == 16 && f.mantissa_bits == 7 && f.bias == 127;
 }
 
-// kUpperHalf: is_upper_half(f). kSigned: zeros and NaN keep their sign.
+// Encodes a small format. kUpperHalf is is_upper_half(f). kSigned is true if zeros and NaN keep
+// their sign.
 template <bool kUpperHalf, bool kSigned, typename Narrow>
 HWY_INLINE bool encode_small(const SmallFloat& f, const float* from, std::size_t n, Narrow* to) {
   const hn::ScalableTag<float> df;
   const hn::RebindToSigned<decltype(df)> di;
   const hn::RebindToUnsigned<decltype(df)> du;
   const hn::Rebind<Narrow, decltype(df)> dn;
-  // Normal range: add just under half of the last kept bit (half if that bit is odd) to the bits,
-  // drop the bits below and move the exponent. Below: adding 2^23 quanta makes the hardware round
-  // to a multiple of the quantum and leaves that multiple in the low bits.
+  // In the normal range, adds just under half of the last kept bit (half if that bit is odd) to the
+  // bits, drops the bits below and moves the exponent. Below the normal range, adding 2^23 quanta
+  // makes the hardware round to a multiple of the quantum and leaves that multiple in the low bits.
   const int drop = 23 - f.mantissa_bits, to_sign = 32 - f.bits;
   const auto one = hn::Set(di, 1), zero = hn::Zero(di);
   const auto almost_half = hn::Set(di, (1 << (drop - 1)) - 1);
@@ -327,15 +329,17 @@ void round_to_odd_float32_impl(const double* from, std::size_t n, float* to) {
   const hn::RebindToUnsigned<decltype(d64)> du64;
   const auto infinity = hn::Set(d64, std::numeric_limits<double>::infinity());
   const auto round = [&](auto x) HWY_ATTR {
-    // The nearest float32. If that is inexact and even, its neighbour on the side of x.
+    // Rounds to odd: takes the nearest float32 or, if that is inexact and even, its neighbour on
+    // the side of x.
     const auto nearest = hn::DemoteTo(d32, x);
     const auto back = hn::PromoteTo(d64, nearest);
     const auto size = hn::Abs(x), near = hn::Abs(back);
     const auto below = hn::BitCast(du64, hn::VecFromMask(d64, hn::Lt(size, near)));
     const auto above = hn::BitCast(du64, hn::VecFromMask(d64, hn::Gt(size, near)));
-    // 1 if x is above, -1 if it is below, 0 if the result is exact or NaN.
+    // 1 if |x| is above |nearest|, -1 if it is below, and 0 if the result is exact or NaN.
     const auto step = hn::TruncateTo(du32, hn::Sub(below, above));
-    // Highway's scalar target demotes infinity to the largest float32, one below infinity's bits.
+    // Highway's scalar target converts infinity to the largest float32. That is one below
+    // infinity's bits, so `to_infinity` corrects it.
     const auto infinite = hn::BitCast(du64, hn::VecFromMask(d64, hn::Eq(size, infinity)));
     const auto to_infinity = hn::TruncateTo(du32, hn::And(infinite, above));
     const auto bits = hn::BitCast(du32, nearest);

@@ -17,8 +17,8 @@ enum class Storage : std::uint8_t {
   kI16,
   kI32,
   kI64,
-  kTable8,   // one byte that indexes `table` (256 entries)
-  kTable16,  // two bytes that index `table` (65536 entries)
+  kTable8,   // one byte, an index into `table` (256 entries)
+  kTable16,  // two bytes, an index into `table` (65536 entries)
 };
 
 // Sets to[i] to the value of from[i]. NaN stays NaN (its payload is unspecified), and signs and
@@ -27,7 +27,7 @@ void to_float64(Storage storage, const void* from, std::size_t n, double* to, co
 
 // A float format as the rounding kernel sees it.
 struct RoundSpec {
-  int drop;  // number of mantissa bits that a float64 has in addition, 53 - precision
+  int drop;  // number of mantissa bits that only float64 has, 53 - precision
   double min_normal;
   double min_subnormal;
   double max_finite;
@@ -37,25 +37,26 @@ struct RoundSpec {
 // overflow becomes infinity. Returns true if any finite value overflowed (a format without infinity
 // then needs its own rule).
 bool round_float64(const RoundSpec& spec, double* values, std::size_t n);
-// Sets to[i] to from[i] rounded in the same way. Float32 must be more precise than the format and
-// hold all its values.
+// Sets to[i] to from[i] rounded as by round_float64(). Float32 must be more precise than the format
+// and hold all its values.
 bool round_float32(const RoundSpec& spec, const float* from, std::size_t n, float* to);
 
 // A float format of at most 16 bits with sign, exponent and mantissa, as the kernels below read it.
 // Float32 holds all its values. A magnitude code is the bits of an element without its sign.
 struct SmallFloat {
-  // An element has one byte if these are at most 8, and two bytes if not.
+  // Number of bits of an element. It is stored in one byte if it has at most 8 bits, and in two
+  // bytes if not.
   int bits;
   int mantissa_bits;      // 1 or more
   int bias;               // 0 to 127
-  std::int32_t max_code;  // the largest finite magnitude
-  // Magnitude of infinity, or max_code if the format has none. Larger magnitudes are NaN.
+  std::int32_t max_code;  // magnitude code of the largest finite value
+  // Magnitude code of infinity, or max_code if the format has none. Larger magnitude codes are NaN.
   std::int32_t infinity_code;
-  // Another code that is NaN (that of -0 in "fnuz" formats), or -1.
+  // Another code that is NaN (that of -0 in "fnuz" formats), or -1 if the format has no such code.
   std::int32_t nan_bits;
   // Only encoding reads the following fields.
-  std::int32_t overflow_code;  // the magnitude that replaces those above max_code
-  std::int32_t nan_code;       // the magnitude of the canonical NaN
+  std::int32_t overflow_code;  // magnitude code that replaces those above max_code
+  std::int32_t nan_code;       // magnitude code of the NaN that is written
   bool signed_zero, signed_nan;
 };
 

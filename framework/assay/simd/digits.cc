@@ -19,16 +19,17 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int kMostLanes = 64;
 
-// Statistics of vectors of numbers. Their last digits are their last bits that are 1.
+// Statistics of some vectors of numbers. The last digit of a number is its last bit that is 1, as a
+// power of two.
 struct Reading {
   bool is_whole;     // true if each number and its last digit are 0 or normal
-  double squares;    // largest sum of the squares of a lane
+  double squares;    // the largest sum of the squares of a lane's elements
   double lowest;     // smallest last digit, infinity if all elements are 0
   std::int64_t gap;  // largest difference of the exponents of an element's first and last digit
 };
 
-// kPeriod vectors hold whole rows of lanes. Each of these vectors has its own sum of squares, so
-// that every place in it belongs to one lane.
+// Reads vectors in periods: kPeriod vectors hold a whole number of rows of lanes. Each vector of a
+// period has its own sum of squares, so that every place in the sum belongs to one lane.
 template <int kPeriod>
 HWY_INLINE Reading read(const double* HWY_RESTRICT values, std::int64_t vectors,
                         std::int64_t lanes) {
@@ -47,7 +48,7 @@ HWY_INLINE Reading read(const double* HWY_RESTRICT values, std::int64_t vectors,
     for (int v = 0; v < kPeriod; ++v) {
       const V size = hn::Abs(hn::LoadU(d, values + (i + v) * width));
       const auto word = hn::BitCast(du, size);
-      // The number without its last digit. If the fraction is 0, that is its only digit.
+      // The number without its last digit. If the fraction is 0, the leading bit is the only digit.
       const V rest = hn::BitCast(d, hn::And(word, hn::Sub(word, one)));
       const auto only = hn::RebindMask(d, hn::Eq(hn::And(word, fraction), hn::Zero(du)));
       const V last = hn::Sub(size, hn::IfThenZeroElse(only, rest));
@@ -66,7 +67,7 @@ HWY_INLINE Reading read(const double* HWY_RESTRICT values, std::int64_t vectors,
   for (std::int64_t lane = 0; lane < lanes; ++lane) {
     double sum = 0;
     for (std::int64_t at = lane; at < kPeriod * width; at += lanes) sum += sums[at];
-    r.is_whole = r.is_whole && std::isfinite(sum);  // so all elements are finite
+    r.is_whole = r.is_whole && std::isfinite(sum);  // a finite sum has only finite elements
     r.squares = std::max(r.squares, sum);
   }
   const auto first = std::bit_cast<std::uint64_t>(hn::GetLane(hn::MaxOfLanes(d, gap)));
@@ -74,7 +75,8 @@ HWY_INLINE Reading read(const double* HWY_RESTRICT values, std::int64_t vectors,
   return r;
 }
 
-// Computes the digits of any elements. `norm` gets the square of the norm.
+// Computes the digits of elements that may be NaN, infinite or subnormal, one by one. `norm` gets
+// the square of the norm.
 Digits one_by_one(double* values, std::int64_t depth, std::int64_t lanes, std::uint8_t* bad) {
   Digits digits;
   double squares[kMostLanes] = {};
@@ -119,7 +121,8 @@ Digits take_digits_impl(double* values, std::int64_t depth, std::int64_t lanes, 
   const auto width = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<double>()));
   const std::int64_t period = lanes / std::gcd(lanes, width);
   std::int64_t whole =
-      depth - depth % (period * width / lanes);  // rows, which fill periods of vectors
+      // The number of rows that fill whole periods of vectors.
+      depth - depth % (period * width / lanes);
   const Reading r = read_periods(period, values, whole * lanes / width, lanes);
   if (!r.is_whole) whole = 0;
   Digits digits = one_by_one(values + whole * lanes, depth - whole, lanes, bad);

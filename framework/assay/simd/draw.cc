@@ -19,8 +19,8 @@ using V = hn::Vec<D>;
 using VU = hn::Vec<DU>;
 constexpr std::size_t kMaxLanes = hn::MaxLanes(D());
 
-// The product of the low halves, and two vectors' lanes in turn. Highway has neither if a vector is
-// one number.
+// low_product() multiplies the low halves of lanes, and store_in_turn() stores the lanes of two
+// vectors in turn. Highway has no such functions for vectors of one number.
 #if HWY_TARGET == HWY_SCALAR
 HWY_INLINE VU low_product(VU a, VU b) {
   constexpr std::uint64_t kLow = 0xffffffffu;
@@ -42,8 +42,8 @@ HWY_INLINE void store_in_turn(hn::Vec<DT> first, hn::Vec<DT> second, DT d, T* to
 }
 #endif
 
-// Philox4x32-10, one block for each 64-bit lane. Each of its four words is in the low half of a
-// lane. The high halves are never read.
+// Computes Philox4x32-10, one block in each 64-bit lane. Each of a block's four words is in the low
+// half of a lane. The high halves are never read.
 struct Philox {
   std::uint64_t keys[10][2];
   std::uint64_t stream;
@@ -58,7 +58,7 @@ struct Philox {
     }
   }
 
-  // The two 64-bit words of each block.
+  // Returns the two 64-bit words of each block.
   HWY_INLINE void words(VU block, VU& first, VU& second) const {
     const DU du;
     const VU first_factor = hn::Set(du, 0xD2511F53u), second_factor = hn::Set(du, 0xCD9E8D57u);
@@ -77,14 +77,14 @@ struct Philox {
   }
 };
 
-// The 53 high bits as a multiple of 2^-53 in [0, 1).
+// Returns the 53 high bits as a multiple of 2^-53 in [0, 1).
 HWY_INLINE V uniform_of(VU word) {
   const D d;
   const hn::RebindToSigned<D> di;
   return hn::Mul(hn::ConvertTo(d, hn::BitCast(di, hn::ShiftRight<11>(word))), hn::Set(d, 0x1p-53));
 }
 
-// portable::log of positive, normal, finite numbers.
+// Computes portable::log of positive, normal, finite numbers.
 HWY_INLINE V log_of(V x) {
   using namespace portable;  // its coefficients
   const D d;
@@ -94,7 +94,8 @@ HWY_INLINE V log_of(V x) {
   const auto bits = hn::Add(hn::BitCast(du, x), hn::Set(du, kOne - kSqrtHalf));
   const auto mantissa =
       hn::Add(hn::And(bits, hn::Set(du, 0xfffffffffffffu)), hn::Set(du, kSqrtHalf));
-  // The exponent as an integer of float64: placed under 2^52.
+  // The exponent becomes a float64: its bits are placed under those of 2^52, which is then
+  // subtracted.
   const auto placed = hn::Or(hn::ShiftRight<52>(bits), hn::Set(du, 0x4330000000000000u));
   const auto k = hn::Sub(hn::BitCast(d, placed), number(0x1p52 + 1023));
   const auto f = hn::Sub(hn::BitCast(d, mantissa), number(1.0));
@@ -112,13 +113,13 @@ HWY_INLINE V log_of(V x) {
   return hn::Add(hn::Add(hn::Sub(low, half), f), hn::Mul(k, number(kLn2High)));
 }
 
-// portable::expm1 of numbers in [0, 700].
+// Computes portable::expm1 of numbers in [0, 700].
 HWY_INLINE V expm1_of(V x) {
   using namespace portable;
   const D d;
   const DU du;
   const auto number = [&](double value) HWY_ATTR { return hn::Set(d, value); };
-  // The power of two also lies in the low bits.
+  // The exponent k of the power of two also lies in the low bits of `shifted`.
   const auto shifted = hn::Add(hn::Mul(x, number(kInverseLn2)), number(0x1.8p52));
   const auto k = hn::Sub(shifted, number(0x1.8p52));
   const auto high = hn::Sub(x, hn::Mul(k, number(kLn2High))), low = hn::Mul(k, number(kLn2Low));
@@ -143,7 +144,7 @@ HWY_INLINE void of_turns(V x, V& sine_of, V& cosine_of) {
   const DU du;
   const auto number = [&](double value) HWY_ATTR { return hn::Set(d, value); };
   const auto sum = [](V a, V b, V c) HWY_ATTR { return hn::Add(a, hn::Mul(b, c)); };
-  // The quarter's number also lies in the low bits.
+  // The number of the quarter turn also lies in the low bits of `shifted`.
   const auto shifted = hn::Add(hn::Mul(number(4.0), x), number(0x1.8p52));
   const auto quarter = hn::Sub(shifted, number(0x1.8p52));
   const auto t = hn::Mul(hn::Sub(x, hn::Mul(number(0.25), quarter)), number(kTwoPi));
@@ -159,8 +160,8 @@ HWY_INLINE void of_turns(V x, V& sine_of, V& cosine_of) {
   const auto half = hn::Mul(number(0.5), z), near = hn::Sub(number(1.0), half);
   const auto cosine =
       hn::Add(near, hn::Add(hn::Sub(hn::Sub(number(1.0), near), half), hn::Mul(z, cosine_rest)));
-  // Quarters 1 and 3 exchange sine and cosine. The sine is negative in 2 and 3, the cosine in 1 and
-  // 2.
+  // In quarters 1 and 3 sine and cosine are exchanged. The sine is negative in quarters 2 and 3,
+  // and the cosine in 1 and 2.
   const auto turn = hn::BitCast(du, shifted);
   const auto one = hn::Set(du, std::uint64_t{1});
   const auto exchange = hn::MaskFromVec(hn::BitCast(d, hn::Sub(hn::Zero(du), hn::And(turn, one))));
@@ -170,8 +171,8 @@ HWY_INLINE void of_turns(V x, V& sine_of, V& cosine_of) {
   cosine_of = hn::Xor(hn::IfThenElse(exchange, sine, cosine), hn::BitCast(d, cosine_sign));
 }
 
-// Writes the draws [begin, begin + n). `blocks(block, to)` writes the two draws of each of a vector
-// of Philox blocks.
+// Writes the draws [begin, begin + n). `blocks(block, to)` writes the two draws of each block of a
+// vector of Philox blocks.
 template <typename T, class Blocks>
 HWY_INLINE void by_blocks(std::uint64_t begin, std::size_t n, T* to, Blocks blocks) {
   const DU du;
@@ -180,7 +181,16 @@ HWY_INLINE void by_blocks(std::uint64_t begin, std::size_t n, T* to, Blocks bloc
   const auto at = [&](std::uint64_t block) HWY_ATTR { return hn::Add(hn::Set(du, block), iota); };
   T rest[2 * kMaxLanes];
   std::uint64_t block = begin / 2;
-  if (begin % 2 == 1 && n > 0) {  // the second half of a block
+  // The first draw is the second one of its block. @eight-inl.h:18 On targets where a part is only
+  // one value, loops over parts are not unrolled, because they then compile in a third of the time.
+  // @eight-inl.h:40 The constructor is written out, because the implicit one would be compiled for
+  // no target, and because vectors have constructors of their own on ARM. @eight-inl.h:59 The
+  // following operations compute each of the eight values. @eight-inl.h:100 Keeps the bits of each
+  // value that are set in `mask`. @eight-inl.h:140 lower_half() and upper_half() return the halves
+  // of a vector. A vector of one lane has no halves, and Highway no such functions for it.
+  // @eight-inl.h:159 Returns part i of eight float32 as float64. `FromFloats` is Eight<float>.
+  // @eight-inl.h:180 Adds the eight values by halves: ((0 + 4) + (2 + 6)) + ((1 + 5) + (3 + 7)).
+  if (begin % 2 == 1 && n > 0) {
     blocks(at(block++), rest);
     *to++ = rest[1];
     --n;

@@ -17,7 +17,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<double>;
 using V = hn::Vec<D>;
 
-// One vector of columns. Its first `count` lanes are used.
+// Computes the sums of one vector of columns. Only its first `count` lanes are used.
 void columns_of(std::int64_t k, std::size_t count, std::int64_t chunk, const double* a,
                 const double* b, std::ptrdiff_t stride, const double* start, ElementSums* to) {
   const D d;

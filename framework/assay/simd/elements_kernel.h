@@ -8,10 +8,11 @@
 namespace assay::simd {
 
 struct ElementSums {
-  double reference = 0;       // sum_k a_k b_k, with its rounding errors carried along
+  // sum_k a_k b_k, to which the rounding errors of products and sums are added.
+  double reference = 0;
   double absolute = 0;        // sum_k |a_k b_k|
   double squares = 0;         // sum_k (a_k b_k)^2
-  double prefix_squares = 0;  // sum over chunks of (the sum so far)^2
+  double prefix_squares = 0;  // sum over chunks of (the partial sum after the chunk)^2
 };
 
 // Multiplies the row a (k values) by the columns 0 to n - 1 of b, whose row kk starts at b + kk *

@@ -33,8 +33,9 @@ HWY_INLINE hn::Vec<D> error_of(hn::Vec<D> value, hn::Vec<D> e) {
   return hn::IfThenZeroElse(hn::Eq(error, zero), hn::Div(error, unit));
 }
 
-// Calls body(j) for each lane j in the mask. Before AVX-512, Highway's Compress reads a vector's
-// order from a table, which g++ copies to the stack at every call. That takes ten times as long.
+// Calls body(j) for each lane j that is set in the mask. Before AVX-512, Highway's Compress reads a
+// vector's order from a table, which g++ copies to the stack at every call. That takes ten times as
+// long.
 template <typename Tag, typename Mask, typename Body>
 HWY_INLINE void for_lanes_in(Tag tag, Mask mask, const Body& body) {
   if (HWY_LIKELY(hn::AllFalse(tag, mask))) return;
@@ -59,7 +60,8 @@ HWY_INLINE std::size_t bracket(std::size_t n, const T* values, const T* expected
   constexpr double kMost = std::numeric_limits<T>::max();
   const auto infinity = hn::Set(wide, std::numeric_limits<T>::infinity());
   const auto infinite = hn::Set(d, std::numeric_limits<double>::infinity());
-  // Numbers below T's normal range would have less precision than the margin requires.
+  // The bracket's limits in T. Numbers below T's normal range would be less precise than kMargin
+  // requires.
   constexpr double kLeast = std::numeric_limits<T>::min();
   const double under = bracket.low * (1 - kMargin), over = bracket.high * (1 + kMargin);
   const auto surely_below =
@@ -68,9 +70,9 @@ HWY_INLINE std::size_t bracket(std::size_t n, const T* values, const T* expected
       over > kMost ? infinity : hn::Set(wide, static_cast<T>(std::max(over, kLeast)));
   const auto unit = hn::Set(wide, static_cast<T>(kErrorUnit)), zero = hn::Zero(wide);
   const auto low = hn::Set(d, bracket.low), high = hn::Set(d, bracket.high);
-  // A difference of two different numbers is never rounded to 0.
+  // A difference of two different numbers is never rounded to 0, so a computed 0 is an exact 0.
   const bool counts_zeros = bracket.low == 0;
-  // The bound if T holds it. If not, NaN, which equals nothing.
+  // Returns the limit if T holds it. If not, returns NaN, which equals no error.
   const auto held = [&](double bound) {
     const bool fits =
         std::abs(bound) <= kMost && static_cast<double>(static_cast<T>(bound)) == bound;
@@ -79,12 +81,12 @@ HWY_INLINE std::size_t bracket(std::size_t n, const T* values, const T* expected
   const auto tied_low = hn::Set(wide, held(bracket.low));
   const auto tied_high = hn::Set(wide, held(bracket.high));
   const bool ties_high = bracket.high != bracket.low;
-  // A mask is -1 in each of its lanes.
+  // Converts a mask to counts: a mask is -1 in each of its lanes.
   const auto counted = [&](auto mask) HWY_ATTR __attribute__((always_inline)) {
     return hn::BitCast(counts, hn::VecFromMask(wide, mask));
   };
   constexpr std::size_t kBlock = 1024;
-  // Room for one more vector than is kept, so that a whole vector can be written.
+  // The arrays have room for one more vector than is kept, so that a whole vector can be written.
   T value[kBlock + hn::MaxLanes(wide)], of[kBlock + hn::MaxLanes(wide)];
   double errors[kBlock + hn::MaxLanes(d)];
   std::size_t stored = 0;
@@ -104,8 +106,8 @@ HWY_INLINE std::size_t bracket(std::size_t n, const T* values, const T* expected
       }
       const auto is_below = hn::Lt(error, from);
       below = hn::Sub(below, counted(is_below));
-      // NaN is not outside. An error beyond T's range becomes infinite, which is above every bound
-      // that T holds.
+      // NaN is not marked as outside, so float64 decides it. An error beyond T's range becomes
+      // infinite, which is above every limit that T holds.
       auto outside = hn::Or(is_below, hn::Gt(error, until));
       if (counts_zeros) {
         const auto is_zero = hn::Eq(error, zero);

@@ -1,5 +1,5 @@
-// The position of elements' errors relative to two limits. It is used to find the n-th smallest of
-// very many errors without storing them.
+// Counts elements' errors below, between and above two limits. This finds the n-th smallest of very
+// many errors without storing them.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,9 @@
 
 namespace assay::simd {
 
-// The numbers of errors below `low`, equal to `low` (as many errors of rounded results are),
-// between `low` and `high`, and equal to `high` (0 if `high` equals `low`).
+// Two limits, `low` and `high`, and the numbers of errors below `low`, equal to `low`, between the
+// two, and equal to `high`. Many errors of rounded results are equal to a limit. `at_high` is 0 if
+// `high` equals `low`.
 struct ErrorBracket {
   double low, high;
   std::int64_t below = 0, at_low = 0, between = 0, at_high = 0;
@@ -19,12 +20,18 @@ struct ErrorBracket {
 inline constexpr double kErrorUnit = 0x1p-52;
 
 // Counts the errors |value - expected| of n elements, or these divided by |expected| if `relative`
-// is true. An error of 0 is 0 in both cases. Elements that are not finite are not counted. Writes
-// the errors between the limits to `to`, which has room for n, in the order of the elements.
-// Returns their number.
+// is true. If the error is 0, the quotient is 0, too. Elements that are not finite are not counted.
+// Writes the errors between the limits to `to`, which has room for n, in the order of the elements.
+// Returns the number of errors written.
 std::size_t bracket_errors(bool relative, std::size_t n, const double* values,
                            const double* expected, double* to, ErrorBracket& bracket);
-// The same for float32 numbers. The errors are those of float64.
+// Does the same for float32 numbers. The errors are computed in float64. @factors-inl.h:35 Returns
+// 2^floor(log2 |x|) for a normal number x, and 0 for 0. @factors-inl.h:52 Number of vectors of sums
+// that are computed at once, so that the additions of one fill the waiting times of another.
+// @factors-inl.h:57 Reads the factors of kStreams vectors of sums, and returns their products.
+// @factors-inl.h:63 Selects the factors of stream s. `at` counts the vectors of sums: each row of k
+// factors of `a` has kParts vectors of columns of `b`. Returns the first column of the selected
+// vector.
 std::size_t bracket_errors(bool relative, std::size_t n, const float* values, const float* expected,
                            double* to, ErrorBracket& bracket);
 

@@ -12,15 +12,17 @@ inline constexpr std::int64_t kFactorColumns = 8;
 // have at most 53 digits together, so that products are exact.
 struct SumFactors {
   const double* value;
-  const double* lowest_bit;   // 2^e, so that the value is an odd multiple of it, or infinity for 0
-  const double* leading_bit;  // 2^e <= |value| < 2^(e + 1), or 0 for 0
+  // 2^e, so that the value is an odd multiple of 2^e, or infinity for the value 0.
+  const double* lowest_bit;
+  // 2^e with 2^e <= |value| < 2^(e + 1), or 0 for the value 0.
+  const double* leading_bit;
 };
 
-// Writes `count` values with their lowest and leading bits. A leading bit is at least
-// `least_exponent`, unless the value is 0. Values below `flush_below` become 0. Returns true if one
-// of these was not 0 before. Value `i` of row `row` is read from row * stride + i, and written to
-// row * width + i, for i < count. The rest of a row, up to `width`, is filled with copies of the
-// last value.
+// Writes values with their lowest and leading bits. A leading bit is at least `least_exponent`,
+// unless the value is 0. Values below `flush_below` in size become 0. Returns true if one of these
+// was not 0 before. Value `i` of row `row` is read from row * stride + i, and written to row *
+// width + i, for i < count. The rest of a row, up to `width`, is filled with copies of the last
+// value.
 struct FactorsRead {
   const double* from;
   std::int64_t rows, count, stride, width;

@@ -54,7 +54,7 @@ HWY_INLINE V power_of(V x, V least) {
   return hn::Max(hn::BitCast(d, hn::And(hn::BitCast(DU(), x), mask)), least);
 }
 
-// x rounded to nearest even: adding 1.5 2^52 quanta leaves whole quanta.
+// Rounds x to nearest even: adding 1.5 2^52 quanta and subtracting them again leaves whole quanta.
 struct Rounder {
   V quantum_scale, min_subnormal, max_finite;
   explicit HWY_INLINE Rounder(const RoundSpec& spec)
@@ -109,7 +109,8 @@ struct Check {
     per_ulp_square = hn::Set(d, form.per_ulp_square);
     ulp_scale = hn::Set(d, scale);
     least = hn::Set(d, c.min_subnormal / scale);
-    // A threshold that does not use these sums may lose any part of them.
+    // If the sum of squares or of ulps loses more than this, it must be computed again. A threshold
+    // that does not use a sum may lose any part of it.
     lost_ulps = hn::Set(d, form.uses_sums() ? kFlipCancelled * s.ulp_square : -1e300);
     lost_squares = hn::Set(d, form.per_square > 0 ? kFlipCancelled * s.square : -1e300);
     element_error = hn::Set(d, 3 * c.element_error);
@@ -123,8 +124,8 @@ struct Check {
     log_slope = hn::Set(d, std::log(2 * s.tail_slope));
   }
 
-  // Returns an approximation of log(sinh(s h) / (s h)) / s for a power of two h. See the comment of
-  // flip_bins().
+  // Returns the part of an element with the half ulp h in the tail: an approximation of log(sinh(s
+  // h) / (s h)) / s for a power of two h, with the slope s. The comment of flip_bins() explains it.
   HWY_INLINE V tail_part(V h) const {
     const D d;
     const hn::RebindToSigned<D> di;
@@ -139,8 +140,8 @@ struct Check {
 
   HWY_INLINE V ulp_of(V value) const { return hn::Mul(power_of(value, least), ulp_scale); }
 
-  // Returns the bin of an element that changes from `before` (with its ulp) to `after`. Marks the
-  // lanes that need a closer look in `special`.
+  // Returns the bin of the check after an element changes from `before`, whose ulp is old_ulp, to
+  // `after`. Marks the lanes that need a closer look in `special`.
   template <class M>
   HWY_INLINE hn::Vec<DU> bin(V before, V old_ulp, V after, M& special) const {
     const D d;
@@ -157,13 +158,14 @@ struct Check {
     } else {
       difference = hn::Abs(hn::Sub(new_sum, expected));
     }
-    // Computes BoundForm::threshold() with the changed element.
+    // Computes BoundForm::threshold() with the statistics after the change.
     const V size = hn::Abs(after);
     V threshold = hn::MulAdd(
         per_largest,
         hn::Max(hn::IfThenElse(hn::Eq(hn::Abs(before), largest), second, largest), size), constant);
     V new_ulp = zero;
-    V less = zero, more = zero;  // largest distances of the exact threshold from `threshold`
+    // The exact threshold may be smaller by `less` or larger by `more`.
+    V less = zero, more = zero;
     if constexpr (kVariance) {
       new_ulp = ulp_of(after);
       const V u2 = hn::MulAdd(new_ulp, new_ulp, hn::NegMulAdd(old_ulp, old_ulp, ulp_square));
@@ -200,7 +202,8 @@ struct Check {
     unsure = hn::Or(unsure, hn::And(hn::Le(apart, hn::Add(margin, more)),
                                     hn::Le(hn::Neg(apart), hn::Add(margin, less))));
     const auto above = hn::Gt(difference, threshold);
-    // Exponent and first bits of the ratio, upper edges included.
+    // The bin is made of the exponent and the first mantissa bits of the ratio. A ratio at the
+    // upper edge belongs to its bin.
     const V least_ratio = hn::Set(d, 0x1p-17);
     V ratio = hn::Max(hn::Min(hn::Div(difference, threshold), hn::Set(d, 0x1p17)), least_ratio);
     ratio = hn::IfThenElse(hn::Eq(difference, zero), least_ratio, ratio);
@@ -227,7 +230,8 @@ struct Check {
                             hn::Set(du, std::uint64_t{kBinNotFinite}));
     result =
         hn::IfThenElse(hn::RebindMask(du, same), hn::Set(du, std::uint64_t{kBinMasked}), result);
-    special = hn::Or(special, unsure);  // may mark too many, the caller reads the bins
+    // Marks too many lanes at times. The caller reads their bins.
+    special = hn::Or(special, unsure);
     return result;
   }
 };

@@ -15,14 +15,18 @@ namespace assay::simd {
 // edge(b - 1) < D/T <= edge(b). D = T is the upper edge of bin kBinAtOne, so the checks in the bins
 // above that one are flagged.
 inline constexpr int kBinBits = 3, kBinOctaves = 16;
-inline constexpr int kRatioBins = (2 * kBinOctaves << kBinBits) + 2;  // below and above the range
+// Two bins more than the range has: one below it, and one above it.
+inline constexpr int kRatioBins = (2 * kBinOctaves << kBinBits) + 2;
 inline constexpr int kBinAtOne = kBinOctaves << kBinBits;
-// The bins of flips that have no ratio.
+// The bins of flips after which D/T is not counted.
 enum FlipBin : std::uint16_t {
-  kBinNotFinite = kRatioBins,  // the element became infinite or NaN: flagged
-  kBinMasked,                  // the element's value did not change
-  kBinUnsure,                  // too near to the threshold, or to a rounding: sum again
-  kBinDismissed,               // above the threshold, but clean element by element
+  // The element became infinite or NaN, so the check is flagged.
+  kBinNotFinite = kRatioBins,
+  kBinMasked,  // the element's value did not change
+  // The new D is too near to the threshold, or to a rounding. The caller has to sum again.
+  kBinUnsure,
+  // D is above the threshold, but confirmation finds every element inside its bound.
+  kBinDismissed,
   kFlipBins,
 };
 // Added to a bin above the threshold if it is not certain that the element is outside its bound.
@@ -32,17 +36,19 @@ inline constexpr std::uint16_t kFlipDoubtful = 0x8000;
 // Returns the bin of a ratio that is not NaN. `above` is true if D > T.
 std::uint16_t ratio_bin(double ratio, bool above);
 
-// One check: the row sum, or the sum of a group of its columns.
+// One check, of a row sum or of the sum of a group of the row's columns, before the flips.
 struct FlipCheck {
   const void* elements = nullptr;  // stored without gaps
   std::size_t n = 0;
-  double expected = 0;                  // the checksum, already rounded if `rounding` is set
-  double guard = 0;                     // largest difference of stats.sum and a new summation
+  double expected = 0;  // the checksum, already rounded if `rounding` is set
+  // The largest difference between stats.sum and a new summation.
+  double guard = 0;
   const RoundSpec* rounding = nullptr;  // sums are rounded to this format before they are compared
-  BoundForm form;         // form of the threshold, without `branch` and with per_absolute 0
-  OutputStats stats;      // of the elements before the flip
-  double second = 0;      // the second largest |c|
-  int mantissa_bits = 0;  // of the elements' format
+  // The form of the threshold. It has no `branch`, and its per_absolute is 0.
+  BoundForm form;
+  OutputStats stats;      // statistics of the elements before the flip
+  double second = 0;      // the second largest |c| of the elements
+  int mantissa_bits = 0;  // number of mantissa bits of the elements' format
   double min_subnormal = 0;
   // For confirmation: accumulation adds at most this to an element's rounding error. So a change of
   // two ulps and three times this moves the element out of its bound. A value below 0 means no
@@ -70,7 +76,8 @@ bool flip_bins(Storage storage, const FlipCheck& check, const int* bits, std::si
 
 inline constexpr double kFlipBand = 0x1p-16;
 inline constexpr double kFlipTailKept = 0x1p-10, kFlipTailLarge = 1.5;
-// Sums of squares and ulps that lose this fraction of themselves are computed again.
+// If a flip takes all but this fraction of a sum of squares or ulps away, the sum is computed
+// again.
 inline constexpr double kFlipCancelled = 0x1p-20;
 
 }  // namespace assay::simd

@@ -15,8 +15,9 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// AVX-512 and NEON have 32 registers: 6 x 4 accumulators, 4 for B, 1 for A. AVX2 has 16: 6 x 2, 2,
-// 1. SSE4 has 16 too, but needs one more for a product before it is added: 4 x 2, 2, 1, 1.
+// Registers of a tile. AVX-512 and NEON have 32: 6 x 4 for accumulators, 4 for B and 1 for A. AVX2
+// has 16: 6 x 2 for accumulators, 2 for B and 1 for A. SSE4 has 16 too, but needs one for a product
+// before it is added: 4 x 2 for accumulators, 2 for B, 1 for A and 1 for the product.
 constexpr bool kManyRegisters = HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64;
 constexpr int kRows = kManyRegisters || HWY_NATIVE_FMA ? 6 : 4;
 constexpr int kVectors = kManyRegisters ? 4 : 2;
@@ -30,8 +31,8 @@ using DF = hn::Rebind<float, D>;
 using DU = hn::RebindToUnsigned<DF>;
 constexpr int kMaxTile = kRows * kVectors * static_cast<int>(hn::MaxLanes(D()));
 
-// Settles the elements for which the two ends of the interval around a sum round to different
-// numbers.
+// Settles the elements of a chunk whose rounding is in doubt: sum - guard and sum + guard round to
+// different numbers.
 HWY_NOINLINE void settle_chunk(const double* sums, double guard, std::int64_t begin,
                                std::int64_t end, const float* before, const ChunkSettler& settle,
                                float* after) {
@@ -66,7 +67,8 @@ HWY_INLINE void tile(int chunk, std::int64_t k, const double* HWY_RESTRICT a,
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const std::int64_t columns = kVectors * lanes;
   const V width = hn::Set(d, guard);
-  // The accumulators before and after a chunk, kept if some may have to be settled.
+  // The accumulators before and after a chunk. They are only stored if elements may have to be
+  // settled.
   HWY_ALIGN float kept[2][kGuarded ? kMaxTile : 1];
   float *before = kept[0], *after = kept[1];
   V acc[kRows][kVectors];
@@ -88,7 +90,7 @@ HWY_INLINE void tile(int chunk, std::int64_t k, const double* HWY_RESTRICT a,
       ASSAY_UNROLL
       for (int r = 0; r < kRows; ++r) {
         const V av = hn::Set(d, a[r]);
-        // The product is exact, so fused and separate multiply-add agree.
+        // The product is exact, so a multiply-add has the same result with and without fusing.
         ASSAY_UNROLL
         for (int v = 0; v < kVectors; ++v) acc[r][v] = hn::MulAdd(av, bv[v], acc[r][v]);
       }
@@ -160,7 +162,8 @@ HWY_INLINE V sum_error(V before, V added, V after) {
   return hn::Add(hn::Sub(before, hn::Sub(after, z)), hn::Sub(added, z));
 }
 
-// Adds added + rest to sum + error. `rest` does not become part of sum.
+// Adds `added` to sum, and the rounding error of this addition and `rest` to error. `rest` is too
+// small to become part of sum.
 HWY_INLINE void carry(V added, V rest, V& sum, V& error, V& spread) {
   const V before = sum;
   sum = hn::Add(before, added);
@@ -168,7 +171,7 @@ HWY_INLINE void carry(V added, V rest, V& sum, V& error, V& spread) {
   spread = hn::Add(spread, hn::Abs(error));
 }
 
-// The same for sums in memory. `lost` is added to their spread.
+// Like carry(), for sums in memory. `lost` is added to their spread.
 HWY_INLINE void add_in_two(V added, V rest, V lost, CompensatedSums to, std::int64_t at) {
   const D d;
   V sum = hn::LoadU(d, to.sum + at), error = hn::LoadU(d, to.error + at);
@@ -179,8 +182,8 @@ HWY_INLINE void add_in_two(V added, V rest, V lost, CompensatedSums to, std::int
   hn::StoreU(hn::Add(spread, lost), d, to.spread + at);
 }
 
-// Sums the products of a tile and passes them to `add`, vector by vector. Each of these sums is
-// exact.
+// Sums the products of a tile, and passes the sums to `add`, vector by vector. Each of these sums
+// is exact.
 template <class Add>
 HWY_INLINE void exact_products(std::int64_t k, const double* HWY_RESTRICT a,
                                const double* HWY_RESTRICT b, const Add& add) {
@@ -189,7 +192,7 @@ HWY_INLINE void exact_products(std::int64_t k, const double* HWY_RESTRICT a,
   V acc[kRows][kVectors];
   ASSAY_UNROLL
   for (int r = 0; r < kRows; ++r) {
-    // A start value to which zeros of either sign can be added.
+    // -0 is the start value, because adding a zero of either sign to it gives that zero.
     ASSAY_UNROLL
     for (int v = 0; v < kVectors; ++v) acc[r][v] = hn::Set(d, -0.0);
   }
@@ -230,7 +233,8 @@ void exact_sums_impl(std::int64_t k, const double* HWY_RESTRICT a, const double*
   });
 }
 
-// Each element has two accumulators, so half of the tile's columns fit into the registers.
+// Sums the products of a tile in two parts. Each element has two accumulators, so only half of the
+// tile's columns fit into the registers at a time.
 void tile_in_two_impl(std::int64_t k, const double* HWY_RESTRICT a, const double* HWY_RESTRICT b,
                       double middle, double lost, CompensatedSums to, std::int64_t stride) {
   constexpr int kHalf = kVectors / 2;
@@ -297,7 +301,7 @@ bool tile_is_multiple_impl(const float* c, std::int64_t c_stride, int lowest, do
   }
   largest = static_cast<double>(hn::GetLane(hn::MaxOfLanes(df, high)));
   const auto smallest = static_cast<double>(hn::GetLane(hn::MinOfLanes(df, low)));
-  // The 24 bits of such a large element do not reach below the quantum.
+  // All 24 bits of elements that are so large weigh at least 2^lowest.
   if (smallest >= std::ldexp(1.0, lowest + 23)) return true;
   const double scale = std::ldexp(1.0, -lowest);
   for (int r = 0; r < kRows; ++r) {
@@ -309,7 +313,8 @@ bool tile_is_multiple_impl(const float* c, std::int64_t c_stride, int lowest, do
   return true;
 }
 
-// Chains: AVX-512 has room for 12 rows of 2 vectors, other targets for 4 of 2.
+// Shape of the tiles of chain_tile(): AVX-512 has registers for 12 rows of 2 vectors, and other
+// targets for 4 rows of 2 vectors.
 constexpr int kChainRows = HWY_TARGET <= HWY_AVX3 ? 12 : 4;
 constexpr int kChainVectors = 2;
 int chain_rows() { return kChainRows; }
@@ -365,13 +370,13 @@ void chain_tile_impl(bool fused, std::int64_t k, const float* a, const float* b,
   }
 }
 
-// Adds a b to sum + error, with the error of each rounding.
+// Adds a b to sum, and the rounding errors of the product and the addition to error.
 HWY_INLINE void add_product(V a, V b, V& sum, V& error, V& spread) {
   const V product = hn::Mul(a, b);
   carry(product, product_error(D(), a, b, product), sum, error, spread);
 }
 
-// The same for one element, added to a sum that already has an error. `lost` is added to its
+// Like carry(), for one element in memory whose sum already has an error. `lost` is added to its
 // spread.
 HWY_INLINE void add_one(double added, double rest, double lost, CompensatedSums to) {
   const double before = *to.sum, sum = before + added, z = sum - before;
@@ -384,7 +389,7 @@ HWY_INLINE void add_one_product(double a, double b, CompensatedSums to) {
   add_one(product, std::fma(a, b, -product), 0, to);
 }
 
-// kCount vectors of columns, whose sums stay in registers.
+// Adds the products of kCount vectors of columns, whose sums stay in registers.
 template <int kCount>
 HWY_INLINE void compensated_columns(std::int64_t k, const double* HWY_RESTRICT a,
                                     const double* HWY_RESTRICT b, std::int64_t stride,

@@ -42,9 +42,10 @@ bool has_fused_chain();
 void chain_tile(bool fused, std::int64_t k, const float* a, const float* b, float* c,
                 std::int64_t c_stride);
 
-// Sums in float64 and their lost digits. The exact sum lies within 2^-51 `spread` of sum + error,
-// if no product's error is below float64's range. Results are added to all three. The additions to
-// `spread` are the intermediate sizes of `error`, each of which was rounded once.
+// Sums in float64, the digits that they lost, and a measure of what is lost besides. The exact sum
+// lies within 2^-51 `spread` of sum + error, if no product's error is below float64's range.
+// Functions add their results to all three. They add to `spread` the size of `error` after each
+// addition to it, because each was rounded once.
 struct CompensatedSums {
   double *sum, *error, *spread;
 };
@@ -69,8 +70,14 @@ void tile_in_two(std::int64_t k, const double* a, const double* b, double middle
 void columns_compensated(std::int64_t n, std::int64_t k, const double* a, const double* b,
                          std::int64_t stride, CompensatedSums to);
 
-// Adds a[0] * b[0] + ... + a[k - 1] * b[k - 1] to sum[0], in the same way but in another order,
-// because it computes several sums at a time.
+// Adds a[0] * b[0] + ... + a[k - 1] * b[k - 1] to sum[0], with the same kinds of errors as
+// columns_compensated(). The order of additions differs, because several partial sums are computed
+// at a time. @golden_exp-inl.h:17 The parts of exp(x) = power (1 + series), with |series| < 2^-8.5.
+// @golden_exp-inl.h:48 The whole number k also lies in the low bits of `shifted`.
+// @golden_exp-inl.h:65 The derivative of r + r^2 / 2 is the factor of r.low. @golden_exp-inl.h:70
+// Returns exp(x) with a relative error below 2^-76. This is the error of `series`, three roundings
+// of the low part, which is below 2^-28 of the power, and the product of both low parts, which is
+// left out and below 2^-82.
 void dot_compensated(std::int64_t k, const double* a, const double* b, CompensatedSums to);
 
 }  // namespace assay::simd

@@ -23,7 +23,8 @@ HWY_INLINE Rounded sure_only(const Rounded& result, M where) {
 HWY_INLINE Rounded or_itself(const Rounded& result, M itself, V x) {
   return {hn::IfThenElse(itself, x, result.value), hn::Or(result.sure, itself)};
 }
-// The largest argument of exp, and 2^-400, the smallest number that is large enough for products.
+// The largest |x| that exp_pair() supports, and 2^-400, the smallest number whose products keep all
+// digits.
 constexpr double kExpEnd = 600, kSmall = 0x1p-400;
 
 // 1 + e.
@@ -31,19 +32,19 @@ HWY_INLINE VectorPair one_plus(VectorPair e) {
   const VectorPair sum = any_sum(number(1), e.high);
   return {sum.high, hn::Add(sum.low, e.low)};
 }
-// 1 / x for |x.low| <= 2^-51 |x.high|, with a relative error of 2^-101, in addition to that of x.
+// Returns 1 / x for |x.low| <= 2^-51 |x.high|. It adds a relative error of 2^-101 to that of x.
 HWY_INLINE VectorPair reciprocal(VectorPair x) {
   const V first = hn::Div(number(1), x.high);
   const V rest = hn::NegMulAdd(first, x.low, remainder(number(1), first, x.high));
   return {first, hn::Mul(first, rest)};
 }
-// a x, not normalised.
+// Returns a x. The sum of its two parts is not normalised.
 HWY_INLINE VectorPair times(V a, VectorPair x) {
   const VectorPair p = product(a, x.high);
   return {p.high, hn::MulAdd(a, x.low, p.low)};
 }
 
-// The relative error is below 2^-76. The test allows for 2^-75.
+// Computes exp with a relative error below 2^-76. The test of the rounding allows for 2^-75.
 struct Exp {
   const double* powers;
   HWY_INLINE Rounded operator()(V x) const {
@@ -52,7 +53,8 @@ struct Exp {
   }
 };
 
-// 1 / (1 + exp(-x)): the sum and its reciprocal keep exp's relative error, and add about 2^-101.
+// Computes 1 / (1 + exp(-x)). The sum and its reciprocal keep the relative error of exp, and add
+// about 2^-101.
 struct Sigmoid {
   const double* powers;
   HWY_INLINE Rounded operator()(V x) const {
@@ -70,8 +72,8 @@ struct Silu {
   }
 };
 
-// x / (1 + exp(-2 u)), -2 u = -sqrt(8 / pi) x (1 + 0.044715 x^2). |2 u| is at most 600, and its
-// relative error is within 2^-98, which gives exp a relative error of 2^-88.
+// Computes x / (1 + exp(-2 u)) with -2 u = -sqrt(8 / pi) x (1 + 0.044715 x^2). |2 u| is at most
+// 600, and its relative error is within 2^-98, which gives exp a relative error of 2^-88.
 struct GeluTanh {
   const double* powers;
   HWY_INLINE Rounded operator()(V x) const {
@@ -83,20 +85,20 @@ struct GeluTanh {
         pair_product(factor, pair_product(ordered_sum(bracket.high, bracket.low), x));
     const VectorPair y = reciprocal(one_plus(exp_pair<true>(powers, argument)));
     const M room = hn::And(between(x, kLeast, kMost), hn::Ge(hn::Abs(x), number(kSmall)));
-    // From 16 on exp(-2 u) is below 2^-450.
+    // Above 16, exp(-2 u) is below 2^-450, so the result is x.
     const M itself = hn::Or(hn::Eq(x, number(0)), hn::Gt(x, number(kMost)));
     return or_itself(sure_only(rounded(times(x, y), 0x1p-75), room), itself, x);
   }
 };
 
-// (1 - e) / (1 + e), e = exp(-2 |x|) = power (1 + series). If k is not 0, 1 - e is above 2^-8.6 and
-// its error below 2^-77, as that of exp, which is a relative error of 2^-68.4. If k is 0, power is
-// 1 and 1 - e is -series, with a relative error within r^2 2^-52 < 2^-69. The following steps add
-// about 2^-77 of the result.
+// Computes (1 - e) / (1 + e) with e = exp(-2 |x|) = power (1 + series) and power = 2^(k / 128). If
+// k is not 0, 1 - e is above 2^-8.6 and its error is below 2^-77, as that of exp, which is a
+// relative error of 2^-68.4. If k is 0, power is 1 and 1 - e is -series, with a relative error
+// within r^2 2^-52 < 2^-69. The following steps add about 2^-77 of the result.
 struct Tanh {
   const double* powers;
   HWY_INLINE Rounded operator()(V x) const {
-    constexpr double kEnd = 50;  // exp(-2 x) is below 2^-144 from there on
+    constexpr double kEnd = 50;  // above it exp(-2 x) is below 2^-144
     const V size = hn::Abs(x), held = hn::Min(size, number(kEnd));
     const ExpParts e = exp_parts<false>(powers, {hn::Mul(held, number(-2)), number(0)});
     const VectorPair below = ordered_sum(number(-1), e.power.high);
@@ -118,8 +120,8 @@ struct Tanh {
   }
 };
 
-// One step of Newton's iteration for 1 / y^2 = x. The relative error of y is within 2^-52, so the
-// terms left out, 3/2 of its square, are below 2^-103.
+// Computes 1 / sqrt(x) by one step of Newton's iteration for 1 / y^2 = x. The relative error of y
+// is within 2^-52, so the terms left out, 3/2 of its square, are below 2^-103.
 struct Rsqrt {
   HWY_INLINE Rounded operator()(V x) const {
     const V y = hn::Div(number(1), hn::Sqrt(x));
@@ -211,7 +213,7 @@ struct Gelu {
     constexpr int kTerms = 14;
     const VectorPair root_half{number(0x1.6a09e667f3bcdp-1), number(-0x1.bdd3413b26456p-55)};
     const V unbounded = hn::Abs(x), end = number(-kLeast);
-    // for NaN too, because it becomes an index
+    // This also limits NaN, because the number becomes an index.
     const V size = hn::IfThenElse(hn::Lt(unbounded, end), unbounded, end);
     const VectorPair z = times(size, root_half);
     const V magic = number(0x1.8p52);

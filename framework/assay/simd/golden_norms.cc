@@ -18,7 +18,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::size_t kLanes = hn::MaxLanes(D());
 
-// Returns the sum of the lanes, in ascending order.
+// Returns the sum of all lanes, added in ascending order.
 HWY_INLINE DoubleDouble lanes_sum(VectorPair x) {
   const D d;
   double high[kLanes], low[kLanes];
@@ -29,7 +29,7 @@ HWY_INLINE DoubleDouble lanes_sum(VectorPair x) {
 }
 HWY_INLINE VectorPair every_lane(const DoubleDouble& x) { return {number(x.high), number(x.low)}; }
 
-// Loads the elements of an array from i on, and `otherwise` beyond its end.
+// Loads the elements of an array from i on, and `fallback` beyond its end.
 HWY_INLINE V load(const double* from, std::size_t i, std::size_t n, double fallback) {
   const D d;
   if (HWY_LIKELY(i + hn::Lanes(d) <= n)) return hn::LoadU(d, from + i);
@@ -45,8 +45,9 @@ HWY_INLINE void store(V x, double* to, std::size_t i, std::size_t n) {
   std::copy_n(rest, n - i, to + i);
 }
 
-// Finds the largest and smallest element of a row. Returns false if one is NaN. -infinity is left
-// out of the smallest if kTakesInfinity is set, and counts as NaN if not.
+// The largest and the smallest element of a row. find_ends() returns false if an element is NaN.
+// -infinity does not count as the smallest element if kTakesInfinity is set, and counts as NaN if
+// not.
 struct Ends {
   double most, least;
 };
@@ -65,15 +66,15 @@ HWY_INLINE bool find_ends(std::size_t n, const double* x, Ends& ends) {
   ends = {hn::GetLane(hn::MaxOfLanes(d, most)), hn::GetLane(hn::MinOfLanes(d, least))};
   return hn::AllTrue(d, known);
 }
-// The largest distance from the largest element that exp supports.
+// exp supports elements that lie at most this far below the largest one.
 constexpr double kRange = 600;
 
 HWY_INLINE VectorPair zero_where(M none, VectorPair x) {
   return {hn::IfThenZeroElse(none, x.high), hn::IfThenZeroElse(none, x.low)};
 }
 
-// Errors: 2^-76 of exp, for the element and for the sum, n 2^-102 of the sum and 2^-100 of the
-// quotient.
+// Relative errors: 2^-76 for exp of the element, 2^-76 for exp in the sum, n 2^-102 for the
+// additions of the sum, and 2^-100 for the quotient.
 bool golden_softmax_impl(std::size_t n, const double* x, double* to, double* scratch) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
@@ -106,7 +107,7 @@ bool golden_softmax_impl(std::size_t n, const double* x, double* to, double* scr
   return hn::AllTrue(d, sure);
 }
 
-// A product that is at most kMost + 600 below the largest one is within 2^-84 of its exact value.
+// factor x - max factor x has an error within 2^-84, because |factor x| is at most kMost + 600.
 bool golden_exponentials_impl(std::size_t n, const double* x, double factor, double* to,
                               GoldenSum& of_all) {
   constexpr double kMost = 0x1p20;
@@ -138,18 +139,22 @@ bool golden_exponentials_impl(std::size_t n, const double* x, double factor, dou
   return hn::AllTrue(d, sure);
 }
 
-// x less the mean, with an error of 2^-104 (|x| + |mean|).
+// Returns x minus the mean, with an error of 2^-104 (|x| + |mean|).
 HWY_INLINE VectorPair centred(V x, VectorPair minus_mean) {
   const VectorPair sum = any_sum(x, minus_mean.high);
   return any_sum(sum.high, hn::Add(sum.low, minus_mean.low));
 }
 
-// The test allows for the errors of this computation and for as much again, from another order of
-// the sums. The mean, and values minus the mean, are within `off` = 2^-99 sum |x|: each of n steps
-// errs by at most 2^-103 sum |x|, and all are divided by n. The relative error of the sum of
-// squares, whose terms are positive, is within n 2^-102. The error of the mean adds 2 off sum |x -
-// mean| <= 2 off n length to the sum of squares. The relative error of the root is half of that of
-// the sum. The rest is below 2^-98.
+// Returns false if the error of this double-double computation leaves the rounding of an element in
+// doubt. The errors that `relative` and `absolute` allow are those of this computation and as much
+// again, because the slow way adds in another order. They are derived as follows:
+// - The mean, and each x - mean, have an error of at most `off` = 2^-99 sum |x|. Each of the n
+//   additions errs by at most 2^-103 sum |x|, and the sum of these errors is divided by n.
+// - The relative error of the sum of squares is at most n 2^-102, because its terms are positive.
+// - `length` is the divisor, the root of the mean square plus eps. The error of the mean adds 2 off
+//   sum |x - mean| <= 2 off n length to the sum of squares.
+// - The relative error of the root is half of that of the sum.
+// - All other errors are below 2^-98.
 bool golden_normalise_impl(const GoldenNorm& norm, std::size_t n, const double* x, double* to) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
@@ -181,7 +186,8 @@ bool golden_normalise_impl(const GoldenNorm& norm, std::size_t n, const double* 
     const VectorPair c = norm.centre ? centred(v, minus_mean) : VectorPair{v, zero};
     VectorPair square = product(c.high, c.high);
     square.low = hn::MulAdd(hn::Add(c.high, c.high), c.low, square.low);
-    if (HWY_UNLIKELY(i + lanes > n)) {  // squares beyond the end are 0, not the square of the mean
+    // Beyond the end of the row the square is 0, and not the square of the mean.
+    if (HWY_UNLIKELY(i + lanes > n)) {
       square = zero_where(hn::Ge(hn::Iota(d, static_cast<double>(i)), number(count)), square);
     }
     squares = pair_sum(squares, square);

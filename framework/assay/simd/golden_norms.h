@@ -12,7 +12,7 @@ namespace assay::simd {
 // None of the three arrays overlap. n is at least 1.
 bool golden_softmax(std::size_t n, const double* x, double* to, double* scratch);
 
-// The two parts of a sum, and its largest relative error.
+// A sum as two float64 that are added, and its largest relative error.
 struct GoldenSum {
   double high, low, error;
 };
@@ -25,7 +25,7 @@ bool golden_exponentials(std::size_t n, const double* x, double factor, double* 
 struct GoldenNorm {
   double eps;
   bool centre;                  // true if the mean is subtracted
-  const double *weight, *bias;  // n elements each, or nullptr
+  const double *weight, *bias;  // arrays of n elements, or nullptr
 };
 // Sets to[0, n) to (x - mean x) / sqrt(mean (x - mean x)^2 + eps) weight + bias. Each element is
 // rounded as by double-double arithmetic with any order of the sums. eps, weights and biases must

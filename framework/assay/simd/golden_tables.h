@@ -1,5 +1,5 @@
 // The tables of the kernels of golden functions. They are computed at first use, with twice the
-// precision, high part first.
+// precision of float64. The high part of each number comes first.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,14 @@ namespace assay::simd {
 inline constexpr std::uint64_t kPowers = 128;
 const double* power_table();
 
-// For each of 128 bins of [11/16, 11/8), which have the same number of float64 values: c, which is
-// near the reciprocal of the bin's middle, -log c, and 0. The two bins beside 1 have c = 1.
+// The table of log has three numbers for each of 128 bins of [11/16, 11/8), which have the same
+// number of float64 values: c, which is near the reciprocal of the bin's middle, -log c, and 0. The
+// two bins beside 1 have c = 1.
 inline constexpr std::uint64_t kLogBins = 128, kLogEnd = 0x3fe6000000000000u;
 const double* log_table();
 
-// erfc(i / 128) and 2 / sqrt(pi) exp(-(i / 128)^2) for i / 128 from 0 to 24.75.
+// The table of erfc(i / 128) and 2 / sqrt(pi) exp(-(i / 128)^2), for i / 128 from 0 to 24.75.
+// @half-inl.h:14 Converts float16 to float32. `bits` has one float16 pattern in each 32-bit lane.
 inline constexpr double kErfcSteps = 128, kErfcEnd = 24.75;
 const double* erfc_table();
 

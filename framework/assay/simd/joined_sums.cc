@@ -26,9 +26,9 @@ HWY_INLINE V rounded_to_float32(V x) {
   return hn::PromoteTo(D(), hn::DemoteTo(df, x));
 }
 
-// Computes, for the vectors of products first, first + step, ..., their largest exponent and their
-// sum. The sum is in units of 2^-kept_bits times that exponent, with each product cut to an
-// integer.
+// Computes the largest exponent of the vectors of products first, first + step, ..., and the sum of
+// these products, with each product cut to an integer. The sum is in units of 2^-kept_bits times
+// that exponent, which is a power of two.
 struct AlignedSums {
   V largest[kStreams], sum[kStreams];
 
@@ -48,7 +48,7 @@ struct AlignedSums {
     }
     ASSAY_UNROLL
     for (std::size_t s = 0; s < kStreams; ++s) {
-      // If all products are 0, any scale will do.
+      // If all products are 0, any scale gives the sum 0.
       const V power = hn::IfThenElse(hn::Gt(largest[s], zeros()), largest[s], all(1));
       scale[s] = inverse_of_power(hn::Mul(power, all(unit.kept)));
     }
@@ -63,7 +63,8 @@ struct AlignedSums {
 
 HWY_INLINE void add_chunk(const JoinedUnit& unit, const Products& product, std::int64_t first,
                           std::int64_t last, V* sums) {
-  V largest[kStreams], products[kStreams];  // in units of 2^-kept_bits times the largest
+  // The sums `products` are in units of 2^-kept_bits times `largest`.
+  V largest[kStreams], products[kStreams];
   if (unit.interleave == 1) {
     const AlignedSums aligned(unit, product, first, last, 1);
     for (std::size_t s = 0; s < kStreams; ++s) {
@@ -89,8 +90,8 @@ HWY_INLINE void add_chunk(const JoinedUnit& unit, const Products& product, std::
     }
   }
   for (std::size_t s = 0; s < kStreams; ++s) {
-    // An accumulator is a float32. It is 0, or counts with at least the exponent of the smallest
-    // normal.
+    // An accumulator is a float32. If it is not 0, its exponent is at least that of the smallest
+    // normal number.
     const V of_sum = hn::IfThenElse(hn::Eq(sums[s], zeros()), zeros(),
                                     hn::Max(leading_bit(sums[s]), all(0x1p-126)));
     const V joined = hn::Max(largest[s], of_sum);
@@ -105,7 +106,8 @@ HWY_INLINE void add_chunk(const JoinedUnit& unit, const Products& product, std::
       start = hn::IfThenElseZero(hn::Ge(of_sum, hn::Mul(joined, all(unit.reach))), start);
     }
     const V sum = hn::Add(hn::Mul(met, of_products), hn::Mul(start, of_start));
-    // Finds sums that may overflow, and NaN. Zeros have no sign.
+    // Sums that may overflow, and NaN, become NaN, so that the caller computes them. Adding +0
+    // removes the sign of a zero.
     const M is_small =
         hn::And(hn::Lt(hn::Abs(sum), all(0x1p127)), hn::Lt(largest[s], all(0x1p126)));
     const M is_held = hn::And(is_small, hn::Lt(hn::Abs(sums[s]), all(0x1p127)));
@@ -123,7 +125,7 @@ void joined_sums_impl(const JoinedUnit& unit, std::int64_t rows, std::int64_t k,
     V of_vector[kStreams];
     std::size_t to[kStreams];
     for (std::size_t s = 0; s < kStreams; ++s) {
-      // If the number of vectors is odd, the last one is followed twice.
+      // If the number of vectors is odd, the last one is computed twice.
       const std::int64_t at = std::min(vector + static_cast<std::int64_t>(s), all_vectors - 1);
       products.take(s, at, k, a, b);
       to[s] = static_cast<std::size_t>(at) * kLanes;

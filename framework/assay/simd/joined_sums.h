@@ -8,14 +8,14 @@
 
 namespace assay::simd {
 
-// The unit aligns products toward zero, and rounds to float32, to nearest even. Exponents are
-// powers of two here. `kept` and `sum_kept` have at most kMostJoinedBits, and a chunk kMostJoined
-// products, so that float64 holds every sum.
+// A unit that aligns products toward zero, and rounds to float32, to nearest even. Exponents are
+// powers of two here. `kept` and `sum_kept` have at most kMostJoinedBits bits, and a chunk has at
+// most kMostJoined products, so that float64 holds every sum.
 struct JoinedUnit {
   std::int64_t chunk, interleave;
-  double kept, sum_kept;  // 2^-kept_bits, 2^-sum_bits
-  double emax_floor;      // 0 if there is no floor
-  double reach;           // 2^-reach, or 0 if no accumulator is out of reach
+  double kept, sum_kept;  // 2^-kept_bits and 2^-sum_bits
+  double emax_floor;      // smallest emax as a power of two, 0 if there is no limit
+  double reach;           // 2^-reach, or 0 if every accumulator is within reach
 };
 inline constexpr std::int64_t kMostJoined = 128;
 inline constexpr int kMostJoinedBits = 42;

@@ -22,19 +22,19 @@ using DU = hn::RebindToUnsigned<D>;
 using V = hn::Vec<D>;
 using VU = hn::Vec<DU>;
 
-// Each lane has four 16-bit fields: the counters of the absolute error, the relative error and the
-// ulps.
+// Number of 16-bit fields of a lane. Three of them hold the counters of the absolute error, the
+// relative error and the ulps.
 constexpr std::size_t kFields = 4;
 
-// A vector's counters are counted after kDelay more vectors: narrow loads of data that a wide store
-// has just written wait until it is in the cache.
+// The counters of a vector are read after kDelay more vectors. Narrow loads of data that a wide
+// store has just written wait until the data is in the cache.
 constexpr std::size_t kDelay = 4;
 
 constexpr std::size_t kSlot = kMetricsLanes * kFields;  // of one vector
 
-// Returns the place in `room` for the counters of kDelay vectors. In its page, it must not have the
-// position of the bins of 0 and of a few ulps. A load waits for an earlier store if the low 12 bits
-// of their addresses agree.
+// Returns the place in `room` for the counters of kDelay vectors. Its position in its page must not
+// be that of the table's bins of 0 and of a few ulps, because a load waits for an earlier store if
+// the low 12 bits of their addresses agree.
 constexpr std::size_t kAlign = 64;
 constexpr std::size_t kPage = 4096 / sizeof(std::uint16_t);
 HWY_INLINE std::uint16_t* away_from(const std::uint16_t* tables, std::uint16_t* room) {
@@ -44,8 +44,8 @@ HWY_INLINE std::uint16_t* away_from(const std::uint16_t* tables, std::uint16_t* 
   return room + shift / sizeof(std::uint16_t);
 }
 
-// Computes the counters that a vector of errors belongs to. The signs are clear, so exponent and
-// leading mantissa bits fit 16 bits. Errors below the first bin saturate to bin 0.
+// Computes the indices of the counters of a vector's errors. The signs are clear, so that exponent
+// and leading mantissa bits fit 16 bits. Errors below the first bin saturate to bin 0.
 HWY_INLINE void counters_of(V abs, V rel, V ulps, std::uint16_t* to) {
   static_assert(kErrorBins * kMetricsLanes < 65536);
   constexpr std::uint64_t kErrorBase = ((1023 - kErrorExponent) << kErrorBinBits) - 1;
@@ -77,7 +77,7 @@ HWY_INLINE void counters_of(V abs, V rel, V ulps, std::uint16_t* to) {
 #endif
 }
 
-// Adds the counters of the lanes [first, first + lanes) to the tables.
+// Increments the counters of the lanes [first, first + lanes) in the tables.
 HWY_INLINE void count_bins(const std::uint16_t* counters, std::size_t first, std::size_t lanes,
                            std::uint16_t* tables) {
   std::uint16_t* const abs = tables + first;
@@ -96,7 +96,7 @@ HWY_INLINE V load(const float* p) {
   return hn::PromoteTo(D(), hn::LoadU(hn::Rebind<float, D>(), p));
 }
 
-// The sums and maxima of one vector's lanes.
+// The sums and maxima that each lane of a vector collects.
 template <unsigned kParts>
 struct Sums {
   V abs, signed_error, rel, floored, balance, noise, signal, actual, product, expected, ulps;
@@ -107,7 +107,8 @@ struct Sums {
     return {z, z, z, z, z, z, z, z, z, z, z, z, z, z, z, z, z};
   }
 
-  // `relative` is |error| / |e|, or 0 if e is 0. `divided` is the same, but |error| if e is 0.
+  // Adds one vector of elements. `relative` is |error| / |e|, or 0 if e is 0. `divided` is the
+  // same, but |error| if e is 0.
   HWY_INLINE void add(V a, V e, V error, V relative, V divided, V apart) {
     const V size = hn::Abs(error), size_e = hn::Abs(e);
     abs = hn::Add(abs, size);
@@ -116,7 +117,7 @@ struct Sums {
     max_expected = hn::Max(max_expected, size_e);
     if constexpr ((kParts & kPartTables) != 0) signed_error = hn::Add(signed_error, error);
     if constexpr ((kParts & kPartRelative) != 0) {
-      // The error over the larger of 1 and |e| is the smaller of two.
+      // |error| / max(1, |e|) is the smaller of |error| and `divided`.
       const V balanced = hn::Min(size, divided);
       rel = hn::Add(rel, relative);
       balance = hn::Add(balance, hn::CopySign(balanced, error));
@@ -167,10 +168,11 @@ HWY_INLINE std::int64_t count_true(hn::Mask<D> mask) {
   return static_cast<std::int64_t>(hn::CountTrue(D(), mask));
 }
 
-// The smallest relative errors that are counted.
+// Relative errors of at least these sizes are counted.
 constexpr double kOver1e3 = 1e-3, kOver1e4 = 1e-4;
 
-// kSeparate is true if the rounded values are not the expected ones.
+// Computes a block. kSeparate is true if the rounded expected values are another array than the
+// expected values.
 template <bool kSeparate, typename T>
 HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records, const T* actual,
                          const T* expected, const T* rounded, const double* errors,
@@ -184,18 +186,18 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
   constexpr double kMost = std::numeric_limits<double>::max();
   const auto largest = hn::Set(d, kMost);
   const auto min_normal = hn::Set(d, spec.min_normal);
-  // The caller computes elements that exceed a record more exactly, so these limits may be a little
-  // too low. Without a relative part they are exact. So errors that tie with the largest one, as
-  // errors in ulps often do, are not records. Neither is a ratio to the bound, which is then
-  // proportional to the error.
+  // Limits above which an element may exceed a record. The caller computes such elements more
+  // exactly, so these limits may be a little too low. Without a relative part they are exact. So
+  // errors that tie with the largest one, as errors in ulps often do, are not records. Neither is a
+  // ratio to the bound, which is then proportional to the error.
   constexpr double kBelow = 1 - 0x1p-40;
   const auto rtol = hn::Set(d, spec.rtol * kBelow);
   const bool exceeds = records.ratio <= kMost && spec.rtol > 0;
   const auto ratio_rtol = hn::Set(d, exceeds ? records.ratio * spec.rtol * kBelow : 0.0);
   const auto ratio_atol = hn::Set(d, exceeds ? records.ratio * spec.atol * kBelow : kMost);
   const auto needed_atol = hn::Set(d, spec.rtol > 0 ? records.atol * kBelow : records.atol);
-  // An error at an expected value of 0 cannot be covered by any rtol. After such an error there is
-  // nothing more to find.
+  // If the expected value is 0, no rtol can cover an error. After such an error, the record for
+  // rtol is infinite and no element can exceed it.
   const bool mends = records.rtol <= kMost;
   const auto needed_rtol = hn::Set(d, mends ? records.rtol * kBelow : 0.0);
   const auto atol = hn::Set(d, mends ? spec.atol * kBelow : kMost);
@@ -232,7 +234,8 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
       const auto differs = hn::Xor(hn::BitCast(du, a), hn::BitCast(du, r));
       auto error = hn::Sub(a, e);
       V rel, ulps;
-      // The usual case: all normal numbers, no change of sign. Every exception sets a sign bit.
+      // The usual case is a vector of normal numbers without a change of sign. Every exception sets
+      // a sign bit in `unusual`.
       const auto bits_a = hn::BitCast(di, size_a), bits_e = hn::BitCast(di, size_e);
       const auto bits_r = kSeparate ? hn::BitCast(di, hn::Abs(r)) : bits_e;
       const auto not_finite = hn::Or(hn::Add(bits_a, to_sign), hn::Add(bits_r, to_sign));
@@ -260,7 +263,8 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
         const auto finite_e = hn::Le(size_e, largest);
         const auto finite = hn::And(hn::Le(size_a, largest), finite_e);
         const auto comparable = kSeparate ? hn::And(finite, hn::Le(hn::Abs(r), largest)) : finite;
-        // The caller compares lanes with NaN or infinity. Here they count as 0 against 0.
+        // The caller compares lanes with NaN or infinity. Here they count as actual 0 and expected
+        // 0.
         if (!hn::AllTrue(d, comparable)) {
           out.groups[i / kMetricsLanes] |= MetricsBlock::kNotFinite;
           out.not_finite += static_cast<std::int64_t>(lanes) - count(finite);
@@ -308,7 +312,7 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
       const auto off = !kSeparate || !spec.judged_rounded ? size
                        : errors == nullptr                ? hn::Abs(hn::Sub(a, r))
                                                           : hn::Abs(hn::Add(error, hn::Sub(e, r)));
-      // Each is negative if the element has to be checked.
+      // Each of these numbers is negative if the element has to be checked.
       const auto record = hn::Or(hn::MulAdd(ratio_rtol, judged, hn::Sub(ratio_atol, off)),
                                  hn::Or(hn::MulAdd(rtol, judged, hn::Sub(needed_atol, off)),
                                         hn::MulAdd(needed_rtol, judged, hn::Sub(atol, off))));
@@ -333,8 +337,9 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
   out.rounds = !hn::AllTrue(du, hn::Eq(inexact, hn::Zero(du)));
 }
 
-// Only the sums of float32 values, without the tables and the records, for limits on statistics.
-// Does not count zeros and subnormal numbers, nor check if values differ in bits.
+// Computes only the sums of float32 values, without the tables and the records, for limits on
+// statistics. Does not count zeros and subnormal numbers, and does not check if values differ in
+// bits.
 template <unsigned kParts>
 HWY_INLINE void sums_of(const MetricsSpec& spec, const float* actual, const float* expected,
                         std::size_t n, MetricsBlock& out) {
@@ -346,7 +351,7 @@ HWY_INLINE void sums_of(const MetricsSpec& spec, const float* actual, const floa
   const auto min_normal = hn::Set(d, spec.min_normal);
   const auto sign = hn::BitCast(du, hn::Set(d, -0.0));
   const auto over_1e3 = hn::Set(d, kOver1e3), over_1e4 = hn::Set(d, kOver1e4);
-  // Below it the relative error is below 1e-4.
+  // If |error| is below this times |expected|, the relative error is below 1e-4.
   const auto maybe_over = hn::Set(d, kOver1e4 * (1 - 0x1p-40));
   const auto domain = hn::Set(d, spec.small_domain), domain_error = hn::Set(d, spec.small_error);
   const bool counts = (spec.parts & kPartCounts) != 0;
@@ -390,7 +395,7 @@ HWY_INLINE void sums_of(const MetricsSpec& spec, const float* actual, const floa
         const auto opposite = hn::And(hn::Xor(hn::BitCast(du, a), hn::BitCast(du, e)), sign);
         const auto usual = hn::And(hn::Ge(hn::Abs(a), min_normal), hn::Ge(size_e, min_normal));
         if (!has_order) {
-          // Formats without that order have no ulps here, and no caller needs them.
+          // Formats without ordinals have no ulps in this kernel, and no caller needs them.
         } else if (HWY_LIKELY(hn::AllTrue(d, usual) &&
                               hn::AllTrue(du, hn::Eq(opposite, hn::Zero(du))))) {
           const hn::Rebind<std::int32_t, D> di32;
@@ -441,14 +446,15 @@ HWY_INLINE void counts_of(const MetricsSpec& spec, const float* actual, const fl
   const auto min_normal = hn::BitCast(di, hn::Set(d, static_cast<float>(spec.min_normal)));
   const bool has_order = kUlps && spec.ulp_rule == UlpRule::kOrdinal;
   const int drop = has_order ? spec.drop - kDropOfFloat32 : 0;
-  // Sums of the halves of distances. Those of a block fit 32 bits.
+  // Sums of the low and of the high 16 bits of distances. Those of a block fit 32 bits.
   auto low = hn::Zero(du), high = low, most = low, over_1 = low, over_32 = low, zeros = low;
   auto largest_e = hn::Zero(di);
-  // A mask is -1 in each of its lanes.
+  // Converts a mask to counts: a mask is -1 in each of its lanes.
   const auto counted = [&](auto mask) HWY_ATTR __attribute__((always_inline)) {
     return hn::VecFromMask(du, mask);
   };
-  // The distances in formats narrower than float32 if a value is subnormal, 0 or of another sign.
+  // Returns the distances in formats narrower than float32, if a value is subnormal or 0, or if the
+  // signs differ.
   const auto narrow_apart = [&](auto a, auto e) HWY_ATTR {
     const D wide;
     const hn::Rebind<std::int32_t, D> narrow;
@@ -490,7 +496,8 @@ HWY_INLINE void counts_of(const MetricsSpec& spec, const float* actual, const fl
       const auto sign_e = hn::ShiftRight<31>(hn::BitCast(di, e));
       const auto rank_a = hn::Sub(hn::Xor(size_a, sign_a), sign_a);
       const auto rank_e = hn::Sub(hn::Xor(size_e, sign_e), sign_e);
-      // Up to 2^32 - 2^25: as unsigned numbers, which wrap around.
+      // A distance may be up to 2^32 - 2^25, so it is computed with unsigned numbers, which wrap
+      // around.
       apart = hn::Sub(hn::BitCast(du, hn::Max(rank_a, rank_e)),
                       hn::BitCast(du, hn::Min(rank_a, rank_e)));
     } else {
@@ -511,7 +518,7 @@ HWY_INLINE void counts_of(const MetricsSpec& spec, const float* actual, const fl
   const auto sum = [&](auto counts) HWY_ATTR __attribute__((always_inline)) {
     return static_cast<std::int64_t>(hn::GetLane(hn::SumOfLanes(du, counts)));
   };
-  out.no_relative = sum(zeros);  // includes those that are not finite
+  out.no_relative = sum(zeros);  // also counts elements that are not finite
   out.sums[kSumUlps] = static_cast<double>(sum(low) + (sum(high) << 16));
   out.maxima[kMaxExpected] =
       static_cast<double>(hn::GetLane(hn::BitCast(d, hn::MaxOfLanes(di, largest_e))));

@@ -30,20 +30,20 @@ inline constexpr std::size_t kTableElements = std::size_t{65535} / 128 * 128 * k
 
 // The rule for the distance, in representable values, of two float64 values.
 enum class UlpRule {
-  kOrdinal,     // of a binary float format, by the fields below
-  kDifference,  // integers: |actual - rounded|
+  kOrdinal,     // between the values of the binary float format below
+  kDifference,  // between integers: |actual - rounded|
   kGiven,       // the caller's own
 };
 
 // The metrics of a block to compute. kMaxExpected and the tests for finite elements and for
 // relative errors are always computed. Metrics that are not computed are 0.
 enum MetricsPart : std::uint8_t {
-  kPartErrors = 1,    // kSumAbs, kSumExpected, kMaxAbs, errors_at_zero
-  kPartSquares = 2,   // kSumNoise, kSumSignal, kSumActual, kSumProduct
+  kPartErrors = 1,    // computes kSumAbs, kSumExpected, kMaxAbs, errors_at_zero
+  kPartSquares = 2,   // computes kSumNoise, kSumSignal, kSumActual, kSumProduct
   kPartFloored = 4,   // kSumFloored, kMaxFloored
-  kPartRelative = 8,  // kSumRel, kSumBalance, kMaxRel, kMaxBalance
-  kPartUlps = 16,     // kSumUlps, kMaxUlps, ulps_over_1, ulps_over_32
-  kPartCounts = 32,   // rel_over_1e3, rel_over_1e4, small, small_over
+  kPartRelative = 8,  // computes kSumRel, kSumBalance, kMaxRel, kMaxBalance
+  kPartUlps = 16,     // computes kSumUlps, kMaxUlps, ulps_over_1, ulps_over_32
+  kPartCounts = 32,   // computes rel_over_1e3, rel_over_1e4, small, small_over
   kAllSums = 63,
   kPartTables = 64,  // the rest
   kAllParts = 127,
@@ -52,17 +52,19 @@ enum MetricsPart : std::uint8_t {
 
 // Settings for all blocks: the output's format, the bound, and the metrics to compute.
 struct MetricsSpec : Ordinals {
-  unsigned parts = kAllParts;  // of MetricsPart, must be all parts for float64 values
+  unsigned parts = kAllParts;  // MetricsPart bits. Float64 values need kAllParts.
   UlpRule ulp_rule;
   double rtol, atol;
-  bool judged_rounded;  // the bound is relative to the rounded expected value
+  // True if the bound is relative to the rounded expected value.
+  bool judged_rounded;
   // Elements whose |expected| is below `small_domain` are counted, and those among them with an
   // error above `small_error`. 0 if there is no such domain.
   double small_domain, small_error;
 };
 
-// The largest values so far. Groups of elements that exceed one of them are marked. Nothing exceeds
-// an infinite record.
+// The largest values so far of the ratio of an error to its bound, and of the atol and the rtol
+// that an error needs to be within its bound. Groups of elements that exceed one of them are
+// marked. Nothing exceeds an infinite record.
 struct MetricsRecords {
   double ratio, atol, rtol;
 };
@@ -78,7 +80,7 @@ enum MetricsSum : std::size_t {
   kSumActual,    // actual^2
   kSumProduct,   // actual * expected
   kSumExpected,  // |expected|
-  kSumUlps,      // distance in representable values
+  kSumUlps,      // distance of actual and expected in representable values
   kMetricsSums
 };
 
@@ -101,12 +103,15 @@ struct MetricsBlock {
   std::int64_t not_finite;      // lanes in which a side is NaN or infinite
   std::int64_t no_ulps;         // lanes that count no ulps: not finite, or rounded to infinity
   std::int64_t no_relative;     // lanes without a relative error: not finite, or expected 0
-  std::int64_t rel_over_1e3, rel_over_1e4;  // relative errors of 1e-3, of 1e-4, or more
+  // The numbers of relative errors of at least 1e-3, and of at least 1e-4.
+  std::int64_t rel_over_1e3, rel_over_1e4;
   std::int64_t small, small_over;
-  std::int64_t ulps_over_1, ulps_over_32;  // if the tables do not count them
+  std::int64_t ulps_over_1, ulps_over_32;  // only set if the tables do not count ulps
   std::int64_t zero_actual, zero_expected, subnormal_actual, subnormal_expected;
-  bool differs;  // some lane's actual value is not the rounded one, bit for bit
-  bool rounds;   // some lane's expected value is not a value of the output's format
+  // True if some lane's actual value differs in bits from the rounded expected value.
+  bool differs;
+  // True if some lane's expected value is not a value of the output's format.
+  bool rounds;
   // Marks for each group of kMetricsLanes elements: kNotFinite if a lane is not finite, kRecord if
   // a lane may exceed one of the records.
   enum : std::uint8_t { kNotFinite = 1, kRecord = 2 };
@@ -124,8 +129,9 @@ struct MetricsBlock {
 void metrics_block(const MetricsSpec& spec, const MetricsRecords& records, const double* actual,
                    const double* expected, const double* rounded, const double* errors,
                    const double* ulps, std::size_t n, std::uint16_t* tables, MetricsBlock& block);
-// The same for float32 values. Without kPartTables, `tables` may be null. Float32 must then hold
-// all values of the output's format.
+// Computes the same metrics for float32 values. Without kPartTables, `tables` may be null. Float32
+// must hold all values of the output's format. @ordinals-inl.h:17 Converts a whole number of up to
+// 64 bits to float64, rounded once. @ordinals-inl.h:37 for float64, the bits are the ordinal
 void metrics_block(const MetricsSpec& spec, const MetricsRecords& records, const float* actual,
                    const float* expected, std::size_t n, std::uint16_t* tables,
                    MetricsBlock& block);

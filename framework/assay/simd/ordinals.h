@@ -10,7 +10,7 @@ namespace assay::simd {
 // subnormal if not.
 struct Ordinals {
   double min_normal = 0, min_subnormal = 0;
-  int drop = 0;  // bits of float64's mantissa that the format does not have
+  int drop = 0;  // number of float64's mantissa bits that the format does not have
   std::uint64_t rebias = 0;
 };
 

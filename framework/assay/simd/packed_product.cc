@@ -16,9 +16,9 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The product's register tile. A panel is kDepth x its columns. The terms of an element are added
-// from the first to the last of kDepth, by fused multiply-adds, and these sums are added one after
-// the other. So the result does not depend on the width of a vector.
+// The shape of the product's register tile. A panel has kDepth rows of the tile's columns. The
+// terms of an element are added in order within kDepth, by fused multiply-adds, and these partial
+// sums are added one after the other. So the result does not depend on the width of a vector.
 using D = hn::ScalableTag<double>;
 using V = hn::Vec<D>;
 constexpr int kRows = HWY_TARGET <= HWY_AVX3 ? 6 : 4;
@@ -34,7 +34,8 @@ std::size_t packed_size_impl(std::int64_t k, std::int64_t n) {
   return static_cast<std::size_t>((n + columns - 1) / columns * columns * k);
 }
 
-// [depth block][panel][k][column], zeros beyond the last column.
+// Packs row kk of b. The layout is [depth block][panel][k][column], with zeros beyond the last
+// column.
 void pack_row_impl(std::int64_t k, std::int64_t n, std::int64_t kk, const double* row,
                    double* packed) {
   const std::int64_t columns = panel_columns();
@@ -48,7 +49,7 @@ void pack_row_impl(std::int64_t k, std::int64_t n, std::int64_t kk, const double
   }
 }
 
-// Reads the row elements [0, count) as float64, squared if `squared` is set.
+// Reads the elements [0, count) of a row as float64, squared if `squared` is set.
 template <Storage kStorage>
 HWY_INLINE void load_row(const unsigned char* from, std::int64_t count, bool squared, double* to) {
   using L = Loader<kStorage>;

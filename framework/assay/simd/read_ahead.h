@@ -11,8 +11,8 @@ namespace assay::simd {
 // gave the same speed.
 inline constexpr std::size_t kReadAhead = 8192;
 
-// Prefetches `bytes` bytes that lie `ahead` bytes behind p, in the array or not. (hwy::Prefetch
-// does not compile with g++ -O0.)
+// Prefetches `bytes` bytes from the address p + `ahead` on, which may be beyond the array.
+// (hwy::Prefetch does not compile with g++ -O0.)
 [[gnu::always_inline]] inline void read_ahead(const void* p, std::size_t bytes,
                                               std::size_t ahead = kReadAhead) {
   constexpr std::size_t kCacheLine = 64;

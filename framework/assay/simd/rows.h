@@ -1,15 +1,15 @@
-// A sum of products along two rows, and the ranges of the rows, which are needed to compute it
-// quickly.
+// A sum of products of two rows, and the ranges of the rows' numbers, which are needed to compute
+// the sum quickly.
 #pragma once
 
 #include <cstdint>
 
 namespace assay::simd {
 
-// The sizes of the numbers of a row. If one of them is NaN or infinite, `square` is NaN or
+// The sizes of the numbers x of a row. If one of them is NaN or infinite, `square` is NaN or
 // infinite, and the other two members are undefined.
 struct RowRange {
-  double square = 0;   // sum of their squares, with a relative error of n 2^-52
+  double square = 0;   // sum of x^2, with a relative error of n 2^-52
   double smallest;     // smallest |x| that is not 0, infinity if all are 0
   double largest = 0;  // the largest |x|
 };

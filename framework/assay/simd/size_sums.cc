@@ -22,7 +22,7 @@ constexpr std::size_t kSizeParts = kSizedColumns / kSizeLanes;
 // waiting times of another.
 constexpr std::size_t kSizeStreams = 4;
 
-// kCuts is true if chunks may lose a share of their largest terms.
+// Adds the sizes of the sums. kCuts is true if chunks may lose a share of their largest terms.
 template <bool kCuts>
 HWY_INLINE void add_size_sums(const SizedUnit& unit, std::int64_t rows, std::int64_t k,
                               const FactorSizes& a, const FactorSizes& b, double* sums,
@@ -37,7 +37,8 @@ HWY_INLINE void add_size_sums(const SizedUnit& unit, std::int64_t rows, std::int
     std::size_t column[kSizeStreams], to[kSizeStreams];
     SizeVec sum[kSizeStreams], cut[kSizeStreams], promoted[kSizeStreams], largest[kSizeStreams];
     for (std::size_t s = 0; s < kSizeStreams; ++s) {
-      // If the number of vectors is not a multiple, the last vector is computed several times.
+      // If the number of vectors is not a multiple of kSizeStreams, the last vector is computed
+      // several times.
       const std::int64_t at = std::min(vector + static_cast<std::int64_t>(s), vectors - 1);
       row[s] = at / static_cast<std::int64_t>(kSizeParts) * a.stride;
       column[s] = static_cast<std::size_t>(at) % kSizeParts * kSizeLanes;
@@ -51,9 +52,10 @@ HWY_INLINE void add_size_sums(const SizedUnit& unit, std::int64_t rows, std::int
       last = kCuts ? std::min(k, first + unit.chunk) : k;
       if (kCuts && interval > 0) last = std::min(last, (first / interval + 1) * interval);
       for (std::size_t s = 0; kCuts && s < kSizeStreams; ++s) {
-        // An accumulator starts at 0 after its partial sum was promoted.
+        // An accumulator starts again at 0 after its partial sum was promoted, so its size is sum -
+        // promoted.
         if (interval > 0 && first % interval == 0) promoted[s] = sum[s];
-        // The difference of two rounded sums may be off by as much as both are.
+        // The sum and `promoted` are rounded, so their difference may be off by the error of both.
         const SizeVec off = hn::Add(hn::Sub(sum[s], promoted[s]), hn::Mul(sum[s], error));
         const SizeVec held = hn::IfThenElse(hn::Eq(sum[s], promoted[s]), zero, off);
         const SizeVec normal = hn::IfThenElse(hn::Eq(held, zero), zero, hn::Max(held, least));

@@ -24,7 +24,8 @@ struct Moments {
   V mean, variance, jump, mean_error;
 };
 
-// The arithmetic of a last rounding. format/nearest.h has the same for single numbers.
+// The arithmetic of a last rounding, in vectors. format/nearest.h has the same arithmetic for
+// single numbers.
 class Rounding {
  public:
   HWY_INLINE explicit Rounding(const LastDigits& last)
@@ -51,7 +52,7 @@ class Rounding {
     const auto small = hn::Sub(hn::Add(x, magic_), magic_);
     return hn::IfThenElse(hn::Lt(hn::Abs(x), least_), small, normal);
   }
-  // The next number above x, which is one of the format's.
+  // Returns the format's next number above x, which is a number of the format.
   HWY_INLINE V next(V x) const {
     const auto bits = hn::BitCast(Bits(), x);
     const auto normal =
@@ -85,7 +86,8 @@ HWY_INLINE V normal_below(const NormalTable& table, V z) {
   return hn::IfThenElse(inside, below, hn::IfThenElseZero(hn::Gt(z, zero), hn::Set(d, 1)));
 }
 
-// The sums over all values that elements may have. The deviation is not 0.
+// Returns the moments of elements as sums over all values that they may have. The deviation must
+// not be 0.
 HWY_INLINE Moments sum_values(const Rounding& last, const NormalTable& table, V e, V mean,
                               V deviation) {
   const D d;
@@ -106,7 +108,7 @@ HWY_INLINE Moments sum_values(const Rounding& last, const NormalTable& table, V 
       const V z = hn::Mul(hn::Sub(middle, centre), scale);
       up_to = hn::IfThenElse(is_last, one, normal_below(table, z));
     }
-    const V chance = hn::Sub(up_to, below);  // 0 beyond the last value
+    const V chance = hn::Sub(up_to, below);  // the value's probability, 0 beyond the last value
     const V error = hn::Sub(value, e), square = hn::Mul(error, error);
     const V part = hn::Mul(chance, square);
     to.mean = hn::Add(to.mean, part);
@@ -121,8 +123,9 @@ HWY_INLINE Moments sum_values(const Rounding& last, const NormalTable& table, V 
   return to;
 }
 
-// The moments of elements that have one value, or that have enough values to count as a continuous
-// range. NaN for other elements. Marks those that sum_values() computes in `several`.
+// Returns the moments of elements that have one value, or that have enough values to count as a
+// continuous range. Returns NaN for other elements, and marks those of them that sum_values() can
+// compute in `several`.
 HWY_INLINE Moments moments_of(const Rounding& last, V smooth_from, V e, V mean, V deviation,
                               M& several) {
   const D d;
@@ -161,7 +164,8 @@ HWY_INLINE void store(const Moments& m, double* mean, double* variance, double* 
   hn::StoreU(m.mean_error, d, mean_error);
 }
 
-// Elements that sum_values() computes. They are collected, so that no lane waits for others.
+// Collects the elements that sum_values() has to compute, so that a vector of them has no idle
+// lanes.
 struct Several {
   static constexpr std::size_t kMost = hn::MaxLanes(D());
 

@@ -6,9 +6,9 @@
 
 namespace assay::simd {
 
-// The probability that a normally distributed number is below z, to 1e-9. It comes from a table and
-// a Taylor polynomial of degree 3 around the nearest entry. Beyond 7 it counts as certain, although
-// 3e-12 are beyond.
+// A table of the probability that a normally distributed number is below z. A Taylor polynomial of
+// degree 3 around the nearest entry gives the probability to 1e-9. Beyond 7 it counts as certain,
+// although 3e-12 are beyond.
 struct NormalTable {
   static constexpr int kCertain = 7, kPerUnit = 64, kPlaces = 2 * kCertain * kPerUnit;
   NormalTable();
@@ -17,13 +17,14 @@ struct NormalTable {
 };
 const NormalTable& normal_table();
 
-// A rounding to nearest even of float64 numbers below `most` in size, whose last digits it drops.
-// Below `least` it gives multiples of `tiny`.
+// A rounding to nearest even of float64 numbers below `most` in size. It drops their last digits.
+// Numbers below `least` are rounded to multiples of `tiny`.
 struct LastDigits {
   int dropped = 1;        // number of the 52 bits of a normal number that are dropped
   double ulp_of_one = 0;  // 2^(dropped - 52)
   double least = 0, most = 0, tiny = 0;
-  double magic = 0;  // 1.5 2^52 tiny: a sum with it is rounded to a multiple of tiny
+  // 1.5 2^52 tiny. Adding it to a number rounds the number to a multiple of tiny.
+  double magic = 0;
 };
 
 // For each element: the mean and variance of the squared error, the largest step of the square if
@@ -32,8 +33,9 @@ struct SquareMomentArrays {
   double *mean, *variance, *jump, *mean_error;
 };
 
-// Limits in deviations. Within kReach, two roundings must be equal to count as one value. Sums over
-// values leave out everything beyond kSummed.
+// Limits as numbers of standard deviations. An element counts as having one value only if all its
+// values within kReach are rounded to the same number. Sums over values leave out everything beyond
+// kSummed.
 inline constexpr double kReach = 9, kSummed = 7;
 
 // Writes the moments of (round(e + x) - e)^2 for n elements, x being normal with `mean` and
@@ -44,24 +46,33 @@ inline constexpr double kReach = 9, kSummed = 7;
 void square_moments(const LastDigits& last, double smooth, std::size_t n, const double* e,
                     const double* mean, const double* deviation, const SquareMomentArrays& to);
 
-// Theory's moments of the errors before the last rounding, and the golden results e.
+// The moments that theory gives to the errors before the last rounding, and the golden results e.
 struct ErrorsBefore {
   const double *e, *mean, *variance, *drift;
 };
 
-// For each element: the standard deviation sqrt(variance + (golden_error e)^2), the largest
-// distance of round(e + mean +- (drift + reach deviation)) from e, and ulp(e)^2 / 12 + (|mean| +
-// drift)^2 + deviation^2.
+// For each element: `deviation` is the standard deviation sqrt(variance + (golden_error e)^2).
+// `bound` is the largest distance of round(e + mean +- (drift + reach deviation)) from e. `square`
+// is ulp(e)^2 / 12 + (|mean| + drift)^2 + deviation^2.
 struct ErrorBounds {
   double *deviation, *bound, *square;
 };
 
-// Writes the three for n elements. All are NaN for an element whose values may reach `last.most`.
-// The bits are the same on every SIMD target.
+// Writes the three members of ErrorBounds for n elements. All are NaN for an element whose values
+// may reach `last.most`. The bits are the same on every SIMD target.
 void error_bounds(const LastDigits& last, double golden_error, double reach, std::size_t n,
                   const ErrorsBefore& errors, const ErrorBounds& to);
 
-// to[i] = |scale[i]| sqrt(max(square[i], 0)) for n elements.
+// Writes |scale[i]| sqrt(max(square[i], 0)) to to[i] for n elements. @stored-inl.h:29 Loads eight
+// float64 from an array of stored elements. If `count` is below eight, the rest is filled with
+// zeros. @stored-inl.h:72 load_floats() loads sixteen stored elements of 16 bits as float32, in an
+// order that depends on the storage: bfloat16 gives the even elements, then the odd ones, which
+// costs least. arrange_for() puts other values in the same order. @stored-inl.h:99 Loads sixteen
+// elements in the order of load_floats() as float64, from any storage. @stored-inl.h:114 Calls
+// visit(a) for each eight elements of [begin, end). The last eight are filled up with zeros.
+// @stored-inl.h:124 Calls visit(a, b) for each sixteen elements of [begin, end), then visit_rest(a)
+// for the rest by eight. @stored-inl.h:140 Puts n values in the order in which load_pair() loads
+// elements.
 void scaled_roots(std::size_t n, const double* scale, const double* square, double* to);
 
 }  // namespace assay::simd

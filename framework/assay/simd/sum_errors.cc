@@ -14,7 +14,8 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 namespace factors {
 
-// kStreams vectors of sums on their way through the unit.
+// Carries kStreams vectors of sums, with the statistics of their errors, through the roundings of
+// the unit.
 class Chains {
  public:
   HWY_INLINE Chains(const SumUnit& unit, const Products& product)
@@ -22,7 +23,7 @@ class Chains {
 
   HWY_INLINE M flushed() const { return flushed_; }
 
-  // `sums` are the start values.
+  // Adds k products to `sums`, which hold the start values before.
   void run(std::int64_t k, bool has_start, Numbers* sums) {
     const bool added_last = has_start && unit_.start_is_added_last;
     const bool leave = unit_.without_last && !added_last;
@@ -55,7 +56,7 @@ class Chains {
     return Numbers::exact(product_.value(s, k), product_.lowest_bit(s, k));
   }
 
-  // Rounds the sums, unless the rounding is left out.
+  // Notes if the unit flushes a sum. Rounds the sums, unless `leave` is true.
   HWY_INLINE void rounded(Numbers& sum, const RoundingToFormat& to, bool leave) {
     if (unit_.flush_below > 0) {
       const M small = hn::Lt(hn::Abs(sum.value), all(unit_.flush_below));
@@ -91,7 +92,7 @@ class Chains {
     }
   }
 
-  // Adds one product after the other, each with one rounding.
+  // Adds one product after the other, and rounds the sum after each.
   HWY_INLINE void chain(std::int64_t begin, std::int64_t end, bool without_last, Numbers* sums) {
     const RoundingToFormat& to = unit_.accumulator;
     const bool is_usual = to.moments.is_to_nearest_even() && unit_.flush_below == 0;
@@ -108,8 +109,8 @@ class Chains {
     }
   }
 
-  // The same steps for sums that have been rounded before, to nearest even, up to the first one
-  // that gives a subnormal sum. Returns the index of that step, or `end`.
+  // Does the same as chain() for sums that have been rounded before, with rounding to nearest even.
+  // Stops at the first step that gives a subnormal sum. Returns the index of that step, or `end`.
   HWY_NOINLINE std::int64_t rounded_chain(std::int64_t begin, std::int64_t end, Numbers* sums) {
     const RoundingToFormat& to = unit_.accumulator;
     const V normal = all(to.least / to.epsilon), epsilon = all(to.epsilon);
@@ -163,7 +164,8 @@ class Chains {
     return k;
   }
 
-  // The exact sums of a chunk's products. A sum is known if float64 holds every partial sum.
+  // Computes the exact sums of a chunk's products. `known` is true for a sum if float64 holds every
+  // partial sum.
   HWY_INLINE void exact_sums(std::int64_t first, std::int64_t last, Numbers* sums) {
     V value[kStreams], size[kStreams], low[kStreams];
     ASSAY_UNROLL
@@ -190,7 +192,7 @@ class Chains {
     }
   }
 
-  // The largest exponent of products first, first + step, ...
+  // Computes the largest exponent of the products first, first + step, ...
   HWY_INLINE void largest_exponents(std::int64_t first, std::int64_t last, std::int64_t step,
                                     V* largest) const {
     ASSAY_UNROLL
@@ -203,8 +205,8 @@ class Chains {
     }
   }
 
-  // The sums of products first, first + step, ..., each of which is rounded to multiples of `unit`.
-  // The unit lies so few digits below the products that float64 holds sums of its multiples.
+  // Sums the products first, first + step, ..., each rounded to a multiple of `unit`. A unit lies
+  // so few digits below the products that float64 holds sums of its multiples.
   HWY_INLINE void aligned_sums(std::int64_t first, std::int64_t last, std::int64_t step,
                                const V* unit, Numbers* sums) {
     if (!unit_.alignment.is_toward_zero()) {
@@ -231,7 +233,7 @@ class Chains {
     for (std::int64_t k = first; k < last; k += step) {
       ASSAY_UNROLL
       for (std::size_t s = 0; s < kStreams; ++s) {
-        // A product is an odd multiple of its lowest bit.
+        // A product is an odd multiple of its lowest bit, which decides the variance of cutting it.
         const V product = product_.value(s, k), low = product_.lowest_bit(s, k);
         const M cut = hn::Lt(low, unit[s]), lost = hn::Lt(hn::Abs(product), unit[s]);
         value[s] = hn::Add(value[s], product);
@@ -271,7 +273,8 @@ class Chains {
     for (std::size_t s = 0; s < kStreams; ++s) add(sums[s], products[s]);
   }
 
-  // The accumulator is added to the finished sum of the products (DotModel::sum_bits).
+  // Adds a chunk for units whose accumulator is added to the finished sum of the products
+  // (DotModel::sum_bits).
   HWY_INLINE void add_joined(std::int64_t first, std::int64_t last, Numbers* sums) {
     const std::int64_t lanes = unit_.interleave;
     V largest[kStreams], emax[kStreams];
@@ -298,7 +301,7 @@ class Chains {
       if (unit_.reach > 0) {
         const M far =
             hn::And(hn::Ne(sum.value, zeros()), hn::Lt(of_sum, hn::Mul(joined, all(unit_.reach))));
-        // All of it is lost.
+        // An accumulator that is out of reach is lost as a whole.
         round_to_grid(sum, hn::IfThenElseZero(far, hn::Add(joined, joined)), kTowardZeroMoments);
         unit = hn::IfThenElse(far, zeros(), unit);
       }
@@ -307,7 +310,7 @@ class Chains {
     }
   }
 
-  // The sum of products that are rounded one by one.
+  // Returns the sum of a chunk's products, which are rounded one by one before they are added.
   HWY_INLINE Numbers rounded_sum(std::size_t s, std::int64_t first, std::int64_t last) {
     Numbers sum = Numbers::zero();
     for (std::int64_t k = first; k < last; ++k) {
@@ -318,7 +321,7 @@ class Chains {
     return sum;
   }
 
-  // The products of a chunk, added to each other.
+  // Returns the sum of a chunk's products, which are added to each other before the accumulator.
   HWY_INLINE Numbers sum_in_order(std::size_t s, std::int64_t first, std::int64_t last) {
     if (unit_.order == SumOrder::kPairwise) return sum_of_pairs(s, first, last);
     Numbers sum = Numbers::zero();
@@ -331,7 +334,8 @@ class Chains {
     return sum;
   }
 
-  // The tree of adjacent pairs: the sums of complete trees wait for their neighbours.
+  // Returns the sum of a chunk's products by the tree of adjacent pairs. The sums of complete trees
+  // wait for their neighbours.
   HWY_INLINE Numbers sum_of_pairs(std::size_t s, std::int64_t first, std::int64_t last) {
     constexpr std::size_t kMostLevels = 64;
     Numbers waiting[kMostLevels];
@@ -378,7 +382,7 @@ bool sum_errors_impl(const SumUnit& unit, std::int64_t rows, std::int64_t k, con
     Numbers sums[kStreams];
     std::size_t to[kStreams];
     for (std::size_t s = 0; s < kStreams; ++s) {
-      // If the number of vectors is odd, the last one is followed twice.
+      // If the number of vectors is odd, the last one is computed twice.
       const std::int64_t at = std::min(vector + static_cast<std::int64_t>(s), all_vectors - 1);
       const std::size_t column = products.take(s, at, k, a, b);
       to[s] = static_cast<std::size_t>(at) * kLanes;

@@ -8,11 +8,11 @@
 
 namespace assay::simd {
 
-// The change that a rounding to multiples of U makes to the error of a number that is a multiple of
-// G < U. Squares are in twelfths: a variance of U^2 / 12 is 1 here.
+// The statistics that a rounding to multiples of U adds to the error of a number that is a multiple
+// of G < U. Variances are in twelfths: U^2 / 12 is 1 here.
 struct RoundingMoments {
-  // Factors of G or G^2: for a number that may be any multiple of G, for a known odd multiple, and
-  // for a tie, which is an odd multiple of G = U / 2.
+  // Factors of G or G^2: `any` for a number that may be any multiple of G, `odd` for a number that
+  // is known to be an odd multiple, and `tie` for an odd multiple of G = U / 2.
   struct ByGrid {
     double any = 0, odd = 0, tie = 0;
   };
@@ -45,7 +45,7 @@ inline constexpr RoundingMoments kUpMoments = {
     .grid_variance = {-1, -4, -4}, .unit_mean = 0.5, .grid_mean = {-0.5, 0, 0}, .lost_rises = true};
 inline constexpr RoundingMoments kDownMoments = {
     .grid_variance = {-1, -4, -4}, .unit_mean = -0.5, .grid_mean = {0.5, 0, 0}, .lost_falls = true};
-// The error is within one unit on both sides.
+// Rounding to odd: the error is within one unit on both sides.
 inline constexpr RoundingMoments kToOddMoments = {
     .unit_variance = 2, .lost_rises = true, .lost_falls = true};
 inline constexpr RoundingMoments kStochasticMoments = {.unit_variance = 2};
@@ -74,19 +74,20 @@ struct SumUnit {
   double kept;
   RoundingMoments alignment;
   double emax_floor;
-  double least_exponent;  // of an accumulator other than 0
+  double least_exponent;  // smallest exponent of an accumulator other than 0
   double sum_kept;        // 2^-sum_bits, or 0 if the accumulator is a term of the aligned sum
   std::int64_t interleave;
-  double reach;  // 2^-reach, or 0 if no accumulator is out of reach
+  double reach;  // 2^-reach, or 0 if every accumulator is within reach
 
-  // Numbers below this count as 0 if they are accumulators. A value of 0 keeps all.
+  // An accumulator smaller than this counts as 0. A value of 0 keeps all accumulators.
   double flush_below;
   bool start_is_added_last, without_last;
 };
 
 // The start values of sums, by column. machine/uncertain.h explains their fields.
 struct SumStarts {
-  double value[kFactorColumns], grid[kFactorColumns];  // grid: a power of two, or infinity for 0
+  // A grid is a power of two, or infinity for 0.
+  double value[kFactorColumns], grid[kFactorColumns];
   double mean[kFactorColumns], variance[kFactorColumns];
   double known[kFactorColumns], odd[kFactorColumns];  // 1 if true, 0 if not
 };

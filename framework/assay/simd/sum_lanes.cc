@@ -52,8 +52,8 @@ HWY_INLINE V load_lanes(const LaneTerms& terms, const double* values, std::int64
                           static_cast<std::int64_t>(v) * static_cast<std::int64_t>(hn::Lanes(d)));
 }
 
-// Rounds sums, which are exact or rounded to odd, and marks those that are beyond the range of
-// integer rounding.
+// Rounds sums, which are exact or were rounded to odd, and marks those that are beyond the range of
+// the integer arithmetic.
 struct Rounder {
   V low, high;
   VU rest, up, down, to_even, to_odd;
@@ -116,7 +116,7 @@ HWY_INLINE void store_lanes(const V* sum, const M* bad, double* c, unsigned char
   }
 }
 
-// Adds kVectors vectors of lanes of one model, each with its own terms.
+// Adds the products of kVectors vectors of lanes, for one model. Each lane has its own terms.
 template <bool kTree, int kVectors>
 HWY_INLINE void add_by_steps(const LaneModel& model, std::int64_t n, const LaneTerms& terms,
                              double* c, unsigned char* doubtful) {
@@ -157,7 +157,7 @@ HWY_INLINE void add_by_steps(const LaneModel& model, std::int64_t n, const LaneT
       ASSAY_UNROLL
       for (int v = 0; v < kVectors; ++v) {
         of_chunk[v] = term(0, v);
-        // A single product is added to the accumulator without this rounding.
+        // If a chunk has a single product, it is added to the accumulator without this rounding.
         if (model.chunk > 1) of_chunk[v] = round(of_chunk[v], bad[v]);
       }
       for (int k = 1; k < count; ++k) {
@@ -175,7 +175,8 @@ HWY_INLINE void add_by_steps(const LaneModel& model, std::int64_t n, const LaneT
   store_lanes<kVectors>(sum, bad, c, doubtful);
 }
 
-// Adds kVectors vectors at once, because each chunk waits for the one before it.
+// Adds the products of kVectors vectors of lanes at once, because each chunk of a lane waits for
+// the chunk before it.
 template <ToInteger kAlignment, bool kShared, int kVectors>
 HWY_INLINE void add_to_vectors(const LaneModel& model, std::int64_t n, const LaneTerms& terms,
                                const double* kept, double* c, unsigned char* doubtful) {
@@ -187,7 +188,8 @@ HWY_INLINE void add_to_vectors(const LaneModel& model, std::int64_t n, const Lan
   const V zero = hn::Zero(d), one = hn::Set(d, 1.0), least = hn::Set(d, model.least);
   const VU exponent = hn::Set(du, std::uint64_t{0x7ff} << 52);
   V sum[kVectors];
-  VU bits[kVectors];  // the kept bits, in the place of a float64's exponent
+  // The number of kept bits, in the place of a float64's exponent.
+  VU bits[kVectors];
   M bad[kVectors];
   ASSAY_UNROLL
   for (int v = 0; v < kVectors; ++v) {
@@ -218,7 +220,7 @@ HWY_INLINE void add_to_vectors(const LaneModel& model, std::int64_t n, const Lan
       const V power = hn::BitCast(d, hn::And(hn::BitCast(du, sum[v]), exponent));
       const V of_sum = hn::IfThenElseZero(hn::Gt(power, zero), hn::Max(power, least));
       const V largest = hn::Max(of_sum, of_products[v]);
-      // If all terms are 0, any exponent will do.
+      // If all terms are 0, any exponent gives the sum 0.
       const VU e = hn::BitCast(du, hn::IfThenElse(hn::Eq(largest, zero), one, largest));
       scale[v] = hn::BitCast(d, hn::Sub(hn::Add(bits[v], hn::Set(du, 2 * kOne)), e));
       back[v] = hn::BitCast(d, hn::Sub(e, bits[v]));
@@ -233,7 +235,7 @@ HWY_INLINE void add_to_vectors(const LaneModel& model, std::int64_t n, const Lan
     }
     ASSAY_UNROLL
     for (int v = 0; v < kVectors; ++v) {
-      // A sum that is cut to zero loses its sign.
+      // Adding +0 removes the sign of a sum that is cut to 0, as the unit does.
       sum[v] = hn::Add(round(hn::Mul(total[v], back[v]), bad[v]), zero);
     }
   }

@@ -16,14 +16,14 @@ enum class ToInteger : std::uint8_t {
 };
 
 // The parameters that round a float64 with a size in [low, high) to fewer bits, by integer
-// arithmetic.
+// arithmetic on its bits.
 struct BitRounding {
   double low, high;
   int shift;               // number of bits that are not kept
   std::uint64_t rest;      // mask of the bits that are not kept
-  std::uint64_t added[2];  // number added to a positive, and to a negative number
+  std::uint64_t added[2];  // numbers added to the bits of a positive, and of a negative number
   // to_even is 1 if the added number depends on the last kept bit. to_odd is the last kept bit if
-  // it is set when bits are lost. Both are 0 if not.
+  // rounding sets this bit when others are lost. Both are 0 otherwise.
   std::uint64_t to_even, to_odd;
 };
 
@@ -34,33 +34,33 @@ enum class LaneOrder : std::uint8_t {
 };
 
 struct LaneModel {
-  int chunk = 1;  // products that one sum takes, 128 at most
+  int chunk = 1;  // number of products that one sum takes, at most 128
   LaneOrder order = LaneOrder::kAligned;
   bool rounds_products = false;
-  // Rounding of the sum of a chunk, or of each sum if terms are not aligned.
+  // Rounding of the sum of a chunk if terms are aligned, and of each sum if they are not.
   BitRounding rounding{};
   ToInteger alignment = ToInteger::kTowardZero;
   double least = 0;  // smallest normal value of the accumulator
-  // Smallest power of two that terms are aligned to. 0 if there is no limit.
+  // Smallest power of two to which terms are aligned. 0 if there is no limit.
   double floor = 0;
 };
 
 // The number of lanes must be a multiple of this.
 inline constexpr int kLanes = 8;
 
-// Terms of the sums: product k, and the power of two of its exponent, which is 0 for 0. The powers
-// are only read if terms are aligned. If `stride` is 0, all lanes have the same terms. If not, the
-// terms of lane i are at [k * stride + i].
+// The terms of the sums: each product k, and 2^e with its exponent e, or 0 for the product 0. The
+// powers are only read if terms are aligned. If `stride` is 0, all lanes have the same terms. If
+// not, the terms of lane i are at [k * stride + i].
 struct LaneTerms {
   const double* products;
   const double* powers;
   std::int64_t stride = 0;
 };
 
-// Sets c[i] to the sum of c[i] and n products. Aligned terms become multiples of the power that
-// they are aligned to divided by kept[i], which is a power of two up to 2^42. If a sum is beyond
-// the range of the rounding, doubtful[i] becomes 1 and c[i] is undefined. If not, doubtful[i] does
-// not change.
+// Sets c[i] to the sum of c[i] and n products. Aligned terms become multiples of p / kept[i], where
+// p is the power to which they are aligned and kept[i] is a power of two up to 2^42. If a sum is
+// beyond the range of the rounding, doubtful[i] becomes 1 and c[i] is undefined. If not,
+// doubtful[i] does not change.
 void add_lanes(const LaneModel& model, std::int64_t n, const LaneTerms& terms, std::int64_t lanes,
                const double* kept, double* c, unsigned char* doubtful);
 

@@ -8,14 +8,14 @@
 
 namespace assay::simd {
 
-// The target in use: "AVX3", "AVX2", "SSE4", ... (Highway's names).
+// Returns the target in use, by Highway's name: "AVX3", "AVX2", "SSE4", ...
 std::string target_name();
 
-// The targets this processor can run, best first.
+// Returns the targets that this processor can run, best first.
 std::vector<std::string> available_targets();
 
-// Uses this target from now on. "" selects the best target. Throws Refusal if the
-// processor does not support it. For tests and measurements, not thread-safe.
+// Selects the target for all following calls of kernels. "" selects the best target. Throws Refusal
+// if the processor does not support it. This is for tests and measurements, and not thread-safe.
 void force_target(const std::string& name);
 
 }  // namespace assay::simd

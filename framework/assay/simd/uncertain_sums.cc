@@ -33,8 +33,8 @@ HWY_INLINE V lowest_bit(V x) {
   const D d;
   const V size = hn::Abs(x);
   const auto bits = hn::BitCast(Bits(), size), one = hn::Set(Bits(), 1);
-  // The number without its lowest bit. The only bit of a power of 2 is implicit, so the number
-  // itself is left.
+  // The number without its lowest bit. A power of 2 has only its implicit bit, so it remains as it
+  // is.
   const auto fraction = hn::And(bits, hn::Set(Bits(), (std::uint64_t{1} << 52) - 1));
   const V less = hn::BitCast(d, hn::And(bits, hn::Sub(bits, one)));
   const M is_power = hn::Eq(hn::BitCast(d, fraction), hn::Zero(d));
@@ -92,7 +92,7 @@ HWY_INLINE void store(const Numbers& x, const UncertainArrays& to, std::size_t i
   hn::StoreU(hn::IfThenElseZero(x.odd, one), d, to.odd + i);
 }
 
-// Two vectors of neighbours: those at even places and those at odd ones.
+// Loads two vectors of neighbouring numbers: those at even places and those at odd ones.
 HWY_INLINE void load_pairs(const UncertainArrays& from, std::size_t i, Numbers& a, Numbers& b) {
   const D d;
   const auto zero = hn::Zero(d);

@@ -16,7 +16,7 @@ namespace assay::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using F = hn::ScalableTag<float>;
-using One = hn::CappedTag<float, 1>;  // the elements that fill no vector
+using One = hn::CappedTag<float, 1>;  // type of single elements, for those that fill no vector
 template <class D>
 using V = hn::Vec<D>;
 
@@ -26,7 +26,7 @@ template <class D>
 HWY_INLINE V<D> round_half(D d, V<D> x) {
   using T = hn::TFromD<D>;
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-  // Uses the instruction for this conversion.
+  // These targets have an instruction for this conversion.
   if constexpr (sizeof(T) == sizeof(float)) {
     return hn::PromoteTo(d, hn::DemoteTo(hn::Rebind<hwy::float16_t, D>(), x));
   }
@@ -36,12 +36,13 @@ HWY_INLINE V<D> round_half(D d, V<D> x) {
   constexpr int kDrop = std::numeric_limits<T>::digits - 11;
   const auto size = hn::Abs(x);
   const auto bits = hn::BitCast(du, size);
-  // Adds just under half of the last kept bit, or half if that bit is odd.
+  // Adds just under half of the last kept bit, or half if that bit is odd, and clears the bits
+  // below.
   const auto odd = hn::And(hn::ShiftRight<kDrop>(bits), hn::Set(du, U{1}));
   const auto up = hn::Add(hn::Set(du, (U{1} << (kDrop - 1)) - 1), odd);
   const auto kept = hn::Set(du, ~((U{1} << kDrop) - 1));
   const auto normal = hn::BitCast(d, hn::And(hn::Add(bits, up), kept));
-  // Adding it makes the hardware round to a multiple of 2^-24.
+  // Adding this number and subtracting it again makes the hardware round to a multiple of 2^-24.
   const auto magic = hn::Set(d, T{3} * (T{1} / (1 << 24)) / 2 / std::numeric_limits<T>::epsilon());
   const auto small = hn::Sub(hn::Add(size, magic), magic);
   auto result = hn::IfThenElse(hn::Lt(size, hn::Set(d, T{0x1p-14f})), small, normal);
@@ -56,7 +57,8 @@ HWY_INLINE V<D> flushed(D d, V<D> x) {
   return hn::IfThenElse(hn::Lt(hn::Abs(x), least), hn::CopySign(hn::Zero(d), x), x);
 }
 
-// Applies the policies to a rounded result. kPlain means IEEE overflow and gradual subnormals.
+// Applies the unit's policies to a rounded result. kPlain is true if these are IEEE overflow and
+// gradual subnormals.
 template <bool kHalf, bool kPlain, class D>
 HWY_INLINE V<D> settled(D d, const VectorUnit& unit, V<D> x) {
   if constexpr (!kPlain) {
@@ -87,7 +89,7 @@ HWY_INLINE V<D> operand(D d, const VectorUnit& unit, V<D> x) {
   return x;
 }
 
-// a * b + c, not yet rounded to the unit's format.
+// Returns a * b + c, not yet rounded to the unit's format.
 template <bool kHalf, class D>
 HWY_INLINE V<D> fused(D d, V<D> a, V<D> b, V<D> c) {
   if constexpr (kHalf) {
@@ -152,7 +154,7 @@ HWY_INLINE V<D> load(D d, const UnitOperand& x, std::size_t i) {
   return x.scalar ? hn::Set(d, *x.data) : hn::LoadU(d, x.data + i);
 }
 
-// Returns the elements of x from `begin` to `end`, fewer than a vector holds, at its beginning.
+// Holds the elements of x from `begin` to `end`, fewer than a vector has, with zeros behind them.
 template <class T>
 struct Rest {
   T values[hn::MaxLanes(hn::ScalableTag<T>())] = {};
@@ -205,7 +207,7 @@ HWY_INLINE void apply_op(const VectorUnit& unit, VectorOp op, std::size_t n, Uni
   }
 }
 
-// Calls body<kHalf, kPlain>().
+// Calls body<kHalf, kPlain>(), with the two constants that fit the unit.
 #define ASSAY_BY_UNIT(unit, body, ...)                \
   do {                                                \
     const bool plain = !unit.saturate && !unit.flush; \
@@ -262,7 +264,8 @@ HWY_NOINLINE void function_all(const VectorUnit& unit, std::size_t n, const floa
     if (unit.flush) v = unit.half ? flushed<true>(df, v) : flushed<false>(df, v);
     auto y = function_of<kOp>(d, hn::PromoteTo(d, v));
     if (unit.half) y = round_half(d, y);
-#if HWY_TARGET == HWY_SCALAR  // whose DemoteTo makes infinity the largest number
+// Highway's DemoteTo for this target would make infinity the largest number.
+#if HWY_TARGET == HWY_SCALAR
     const auto rounded = hn::Set(df, static_cast<float>(hn::GetLane(y)));
 #else
     const auto rounded = hn::DemoteTo(df, y);
@@ -278,7 +281,7 @@ HWY_NOINLINE void function_all(const VectorUnit& unit, std::size_t n, const floa
   std::copy(rest.values, rest.values + (n - i), to + i);
 }
 
-// Calls `body` with the operation as a constant.
+// Calls `body` with the operation as a template argument.
 #define ASSAY_BY_FUNCTION(op, body, ...)          \
   switch (op) {                                   \
     case VectorOp::kExp:                          \
@@ -330,7 +333,8 @@ void unit_pair_sums_impl(const VectorUnit& unit, std::size_t pairs, const float*
   ASSAY_BY_UNIT(unit, pair_sums, unit, pairs, x, to);
 }
 
-// Adds kVectors vectors of columns at a time, because each sum waits for the one before.
+// Adds the rows of kVectors vectors of columns at a time, because each sum of a column waits for
+// the one before.
 template <bool kHalf, bool kPlain, int kVectors, class D>
 HWY_NOINLINE void chain_columns(D d, const VectorUnit& unit, std::size_t n, std::size_t w,
                                 const float* x, float* sums) {
@@ -389,8 +393,8 @@ float unit_maximum_impl(std::size_t n, const float* x) {
   return folded[0];
 }
 
-// Reads one cache line of each row at a time. Rows that are a power of two apart share their places
-// in the cache.
+// Reads one cache line of each row at a time, because rows that are a power of two apart share
+// their places in the cache.
 void transpose_impl(std::size_t rows, std::size_t n, const float* from, float* to) {
   constexpr std::size_t kTile = 16;
   const auto scalars = [&](std::size_t top, std::size_t bottom, std::size_t begin,

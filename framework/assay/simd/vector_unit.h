@@ -33,37 +33,38 @@ struct VectorUnit {
   // as in IEEE 754.
   bool saturate;
   bool flush;  // subnormal operands and results become the zero of their sign
-  bool fused;  // kFma rounds once if true, and after the product too if false
+  bool fused;  // true if kFma rounds once, false if it also rounds the product
 };
 
-// An operand: an array, or one number for all elements.
+// An operand of unit_apply(): an array, or one number for all elements.
 struct UnitOperand {
   const float* data = nullptr;
   bool scalar = false;
 };
 
-// to[i] = op of a[i], b[i] and, for kFma, c[i], for i < n and the operations kAdd to kMin. `to` may
-// be one of the operands.
+// Writes the result of `op` on a[i], b[i] and, for kFma, c[i] to to[i], for i < n and the
+// operations kAdd to kMin. `to` may be one of the operands.
 void unit_apply(const VectorUnit& unit, VectorOp op, std::size_t n, UnitOperand a, UnitOperand b,
                 UnitOperand c, float* to);
 
-// to[i] = f(x[i]) for i < n and the functions kExp to kErf, computed in float64 by the polynomials
-// of function_terms.h and rounded once. `to` may be x.
+// Writes f(x[i]) to to[i] for i < n and the functions kExp to kErf, computed in float64 by the
+// polynomials of function_terms.h and rounded once. `to` may be x.
 void unit_function(const VectorUnit& unit, VectorOp op, std::size_t n, const float* x, float* to);
-// The same functions without the rounding: to[i] is the float64 value.
+// Writes the same functions without the rounding, as float64 values.
 void float64_function(VectorOp op, std::size_t n, const double* x, double* to);
 
-// to[i] = x[2 i] + x[2 i + 1] for i < pairs: a level of a tree. `to` may be x.
+// Writes x[2 i] + x[2 i + 1] to to[i] for i < pairs, which is one level of a tree. `to` may be x.
 void unit_pair_sums(const VectorUnit& unit, std::size_t pairs, const float* x, float* to);
 
-// sums[j] = x[0][j] + x[1][j] + ... for a row-major n x w matrix, in ascending order, for n > 0.
-// Does not flush subnormals of x.
+// Writes x[0][j] + x[1][j] + ... to sums[j] for a row-major n x w matrix, added in ascending order,
+// for n > 0. Does not flush subnormals of x.
 void unit_chain(const VectorUnit& unit, std::size_t n, std::size_t w, const float* x, float* sums);
 
 // Returns the largest of x, as kMax compares them, for n > 0.
 float unit_maximum(std::size_t n, const float* x);
 
-// to[i][j] = from[j][i], where from is rows x n.
+// Writes the transpose of `from` to `to`: to[i][j] = from[j][i], where `from` has the shape rows x
+// n.
 void transpose(std::size_t rows, std::size_t n, const float* from, float* to);
 
 }  // namespace assay::simd

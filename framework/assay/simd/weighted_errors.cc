@@ -21,7 +21,8 @@ HWY_INLINE void store_eight(const AveragedEight& x, double* to) {
   }
 }
 
-// The sums of kAveragedColumns columns. With kWithDepth, also AverageErrors::depth and drift.
+// Computes the errors of kAveragedColumns columns. With kWithDepth, also computes
+// AverageErrors::depth and drift.
 template <bool kWithDepth>
 HWY_INLINE void column_errors(const WeightedAverage& of, std::int64_t column,
                               const AverageErrors& to) {
