@@ -14,12 +14,7 @@ struct AlignedSpec {
 };
 
 // True if a kernel supports these parameters: every sum of the products of a chunk fits its 32-bit
-// integers. @bound_form-inl.h:1 The arithmetic of BoundForm as inline functions, for the loops over
-// checks. It is not in the public header, because there a user's compiler options for arithmetic
-// would change it. @bound_form-inl.h:13 Returns a term of the threshold. A factor of 0 gives 0, so
-// that it does not turn an infinite statistic into NaN. @bound_form-inl.h:31 The comparison is
-// written so that a row of zeros, whose peak is 0/0, takes the rule with the mean, as the published
-// code does.
+// integers.
 bool has_aligned_tile(const AlignedSpec& spec);
 
 // The exponent of a factor that is 0, and of the elements that fill up a tile.

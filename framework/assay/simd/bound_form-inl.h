@@ -1,5 +1,5 @@
-// BoundForm's arithmetic for the loops over checks, inlined. It is not in the public header,
-// because there a user's compiler options for arithmetic would change it.
+// The arithmetic of BoundForm as inline functions, for the loops over checks. It is not in the
+// public header, because there a user's compiler options for arithmetic would change it.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,8 @@
 
 namespace assay::simd::inlined {
 
-// A term with a factor of 0 is left out: it must not turn an infinite statistic into NaN.
+// Returns a term of the threshold. A factor of 0 gives 0, so that it does not turn an infinite
+// statistic into NaN.
 inline double part(double factor, double x) { return factor == 0 ? 0 : factor * x; }
 
 inline double of_squares(const BoundForm& f, const OutputStats& s) {
@@ -28,8 +29,8 @@ inline double tail_bound(const BoundForm& f, const OutputStats& s) {
 inline double threshold(const BoundForm& f, const OutputStats& s) {
   double t = f.constant;
   if (f.branch > 0) {
-    // The comparison is written so that a row of zeros, whose peak is 0/0, takes the mean, as its
-    // origin does.
+    // The comparison is written so that a row of zeros, whose peak is 0/0, takes the rule with the
+    // mean, as the published code does.
     const bool peaks = f.least_peak > f.branch && s.largest > f.branch * (s.absolute / f.columns);
     t += peaks ? f.per_largest * s.largest : f.per_absolute * s.absolute;
   } else {

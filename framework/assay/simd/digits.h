@@ -17,15 +17,7 @@ struct Digits {
 };
 
 // Returns the digits of values[depth][lanes]. Sets NaN and infinity in `values` to 0, and marks
-// their lanes in `bad`. There may be at most 64 lanes. @double_double-inl.h:28 These functions
-// return results without error. ordered_sum() returns a + b if |a| >= |b| or a = 0. If not, its
-// result is within 2^-104 of the larger one. any_sum() returns a + b for any two numbers. product()
-// returns a b if it is above 2^-960 and neither factor is above 2^960. @double_double-inl.h:44
-// Dekker's product, with Veltkamp's halves of 26 bits. @double_double-inl.h:63 These functions have
-// relative errors of at most 2^-101, but pair_sum() only if both numbers have the same sign.
-// @double_double-inl.h:78 Returns sum t_i x^i, for the terms t_i, by Horner's rule.
-// @double_double-inl.h:86 A result in the lanes of a vector, and the lanes in which it is correctly
-// rounded.
+// their lanes in `bad`. There may be at most 64 lanes.
 Digits take_digits(double* values, std::int64_t depth, std::int64_t lanes, std::uint8_t* bad);
 
 }  // namespace assay::simd

@@ -25,9 +25,9 @@ struct VectorPair {
   V high, low;
 };
 
-// These functions are exact. ordered_sum() returns a + b if |a| >= |b| or a = 0. If not, it is
-// within 2^-104 of the larger one. any_sum() returns a + b for any two numbers. product() returns a
-// b if it is above 2^-960 and neither factor is above 2^960.
+// These functions return results without error. ordered_sum() returns a + b if |a| >= |b| or a = 0.
+// If not, its result is within 2^-104 of the larger one. any_sum() returns a + b for any two
+// numbers. product() returns a b if it is above 2^-960 and neither factor is above 2^960.
 HWY_INLINE VectorPair ordered_sum(V a, V b) {
   const V sum = hn::Add(a, b);
   return {sum, hn::Sub(b, hn::Sub(sum, a))};
@@ -41,7 +41,7 @@ HWY_INLINE VectorPair product(V a, V b) {
 #if HWY_NATIVE_FMA
   return {high, hn::MulSub(a, b, high)};
 #else
-  // Dekker's, with Veltkamp's halves of 26 bits.
+  // Dekker's product, with Veltkamp's halves of 26 bits.
   const V split = number(0x1p27 + 1), as = hn::Mul(a, split), bs = hn::Mul(b, split);
   const V ah = hn::Sub(as, hn::Sub(as, a)), bh = hn::Sub(bs, hn::Sub(bs, b));
   const V al = hn::Sub(a, ah), bl = hn::Sub(b, bh);
@@ -60,7 +60,8 @@ HWY_INLINE V remainder(V c, V a, V b) {
 #endif
 }
 
-// Relative errors are at most 2^-101, for the sum only if both numbers have the same sign.
+// These functions have relative errors of at most 2^-101, but pair_sum() only if both numbers have
+// the same sign.
 HWY_INLINE VectorPair pair_sum(VectorPair a, VectorPair b) {
   const VectorPair sum = any_sum(a.high, b.high);
   return ordered_sum(sum.high, hn::Add(sum.low, hn::Add(a.low, b.low)));
@@ -75,7 +76,7 @@ HWY_INLINE VectorPair pair_product(VectorPair a, V b) {
   return ordered_sum(p.high, hn::MulAdd(a.low, b, p.low));
 }
 
-// sum t_i x^i by Horner's rule.
+// Returns sum t_i x^i, for the terms t_i, by Horner's rule.
 template <std::size_t kCount>
 HWY_INLINE V terms_at(V x, const double (&terms)[kCount]) {
   V sum = number(terms[kCount - 1]);
@@ -83,7 +84,7 @@ HWY_INLINE V terms_at(V x, const double (&terms)[kCount]) {
   return sum;
 }
 
-// A result, and the lanes in which it is correctly rounded.
+// A result in the lanes of a vector, and the lanes in which it is correctly rounded.
 struct Rounded {
   V value;
   M sure;

@@ -181,15 +181,7 @@ HWY_INLINE void by_blocks(std::uint64_t begin, std::size_t n, T* to, Blocks bloc
   const auto at = [&](std::uint64_t block) HWY_ATTR { return hn::Add(hn::Set(du, block), iota); };
   T rest[2 * kMaxLanes];
   std::uint64_t block = begin / 2;
-  // The first draw is the second one of its block. @eight-inl.h:18 On targets where a part is only
-  // one value, loops over parts are not unrolled, because they then compile in a third of the time.
-  // @eight-inl.h:40 The constructor is written out, because the implicit one would be compiled for
-  // no target, and because vectors have constructors of their own on ARM. @eight-inl.h:59 The
-  // following operations compute each of the eight values. @eight-inl.h:100 Keeps the bits of each
-  // value that are set in `mask`. @eight-inl.h:140 lower_half() and upper_half() return the halves
-  // of a vector. A vector of one lane has no halves, and Highway no such functions for it.
-  // @eight-inl.h:159 Returns part i of eight float32 as float64. `FromFloats` is Eight<float>.
-  // @eight-inl.h:180 Adds the eight values by halves: ((0 + 4) + (2 + 6)) + ((1 + 5) + (3 + 7)).
+  // The first draw is the second one of its block.
   if (begin % 2 == 1 && n > 0) {
     blocks(at(block++), rest);
     *to++ = rest[1];

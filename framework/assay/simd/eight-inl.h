@@ -15,8 +15,8 @@
 
 #include "assay/simd/unroll.h"
 
-// If only one value is added at a time, loops over parts stay loops: they compile in a third of the
-// time.
+// On targets where a part is only one value, loops over parts are not unrolled, because they then
+// compile in a third of the time.
 #undef ASSAY_UNROLL_PARTS
 #if HWY_NATIVE_FMA
 #define ASSAY_UNROLL_PARTS ASSAY_UNROLL
@@ -37,8 +37,8 @@ struct Eight {
 
   Part part[kParts];
 
-  // The implicit constructor would be compiled for no target, and on ARM vectors have constructors
-  // of their own.
+  // The constructor is written out, because the implicit one would be compiled for no target, and
+  // because vectors have constructors of their own on ARM.
   HWY_INLINE Eight() {}
   static HWY_INLINE Eight set(T value) {
     Eight x;
@@ -56,7 +56,7 @@ struct Eight {
   }
 };
 
-// Operations on each of the eight values.
+// The following operations compute each of the eight values.
 template <class T>
 HWY_INLINE Eight<T> add(Eight<T> a, const Eight<T>& b) {
   ASSAY_UNROLL_PARTS
@@ -97,7 +97,7 @@ HWY_INLINE Eight<T> magnitude(Eight<T> a) {
   }
   return a;
 }
-// The bits that are set in `mask`.
+// Keeps the bits of each value that are set in `mask`.
 template <class T, class Bits>
 HWY_INLINE Eight<T> masked(Eight<T> a, Bits mask) {
   namespace hn = hwy::HWY_NAMESPACE;
@@ -137,8 +137,8 @@ HWY_INLINE Eight<T> multiply_add(const Eight<T>& a, const Eight<T>& b, Eight<T> 
   return c;
 }
 
-// The halves of a vector. Targets of one lane have no halves, and Highway no such function for
-// them.
+// lower_half() and upper_half() return the halves of a vector. A vector of one lane has no halves,
+// and Highway no such functions for it.
 template <class D, class V>
 HWY_INLINE auto lower_half([[maybe_unused]] D d, V v) {
 #if HWY_TARGET == HWY_SCALAR
@@ -156,7 +156,7 @@ HWY_INLINE auto upper_half([[maybe_unused]] D d, V v) {
 #endif
 }
 
-// Part i of eight float32 as float64. `FromFloats`: Eight<float>.
+// Returns part i of eight float32 as float64. `FromFloats` is Eight<float>.
 template <class FromFloats>
 HWY_INLINE Eight<double>::Part promoted_part(const FromFloats& x, std::size_t i) {
   namespace hn = hwy::HWY_NAMESPACE;
@@ -177,7 +177,7 @@ HWY_INLINE Eight<double> promote(const Eight<float>& x) {
   return result;
 }
 
-// Joins the eight values by halves: ((0 + 4) + (2 + 6)) + ((1 + 5) + (3 + 7)).
+// Adds the eight values by halves: ((0 + 4) + (2 + 6)) + ((1 + 5) + (3 + 7)).
 template <class D, class V, class Join>
 HWY_INLINE hwy::HWY_NAMESPACE::TFromD<D> join_lanes([[maybe_unused]] D d, V v,
                                                     [[maybe_unused]] Join join) {

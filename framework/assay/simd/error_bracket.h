@@ -25,13 +25,7 @@ inline constexpr double kErrorUnit = 0x1p-52;
 // Returns the number of errors written.
 std::size_t bracket_errors(bool relative, std::size_t n, const double* values,
                            const double* expected, double* to, ErrorBracket& bracket);
-// Does the same for float32 numbers. The errors are computed in float64. @factors-inl.h:35 Returns
-// 2^floor(log2 |x|) for a normal number x, and 0 for 0. @factors-inl.h:52 Number of vectors of sums
-// that are computed at once, so that the additions of one fill the waiting times of another.
-// @factors-inl.h:57 Reads the factors of kStreams vectors of sums, and returns their products.
-// @factors-inl.h:63 Selects the factors of stream s. `at` counts the vectors of sums: each row of k
-// factors of `a` has kParts vectors of columns of `b`. Returns the first column of the selected
-// vector.
+// Does the same for float32 numbers. The errors are computed in float64.
 std::size_t bracket_errors(bool relative, std::size_t n, const float* values, const float* expected,
                            double* to, ErrorBracket& bracket);
 

@@ -32,7 +32,7 @@ HWY_INLINE bool any_of(M mask) { return !hn::AllFalse(D(), mask); }
 HWY_INLINE M none() { return hn::Lt(zeros(), zeros()); }
 HWY_INLINE M every() { return hn::Eq(zeros(), zeros()); }
 
-// Returns the power of two of a number's exponent, and 0 for 0.
+// Returns 2^floor(log2 |x|) for a normal number x, and 0 for 0.
 HWY_INLINE V leading_bit(V x) {
   const hn::RebindToUnsigned<D> du;
   return hn::BitCast(D(), hn::And(hn::BitCast(du, x), hn::Set(du, std::uint64_t{0x7ff} << 52)));
@@ -49,19 +49,19 @@ HWY_INLINE V lowest_bit(V x) {
   return hn::IfThenElse(hn::Eq(x, zeros()), infinities(), found);
 }
 
-// Number of vectors of sums that are computed at once, so that one fills the waiting times of
-// another.
+// Number of vectors of sums that are computed at once, so that the additions of one fill the
+// waiting times of another.
 constexpr std::size_t kStreams = 2;
 constexpr std::size_t kParts = kFactorColumns / kLanes;
 
-// The products of kStreams vectors of sums.
+// Reads the factors of kStreams vectors of sums, and returns their products.
 struct Products {
   SumFactors a[kStreams];  // a row
   SumFactors b[kStreams];  // the vector's columns
 
   HWY_INLINE Products() : a(), b() {}
-  // Selects vector `at` of the rows of k factors `a`, each of which has kParts vectors of columns
-  // of `b`. Returns the vector's first column.
+  // Selects the factors of stream s. `at` counts the vectors of sums: each row of k factors of `a`
+  // has kParts vectors of columns of `b`. Returns the first column of the selected vector.
   HWY_INLINE std::size_t take(std::size_t s, std::int64_t at, std::int64_t k,
                               const SumFactors& of_a, const SumFactors& of_b) {
     const std::int64_t row = at / static_cast<std::int64_t>(kParts) * k;

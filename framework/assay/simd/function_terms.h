@@ -36,18 +36,6 @@ inline constexpr double kErfTerms[] = {
     0x1.05ffd737fb32ep-34};
 // The terms t_i of exp(a^2) erfc(a) = sum t_i t^i with t = (a - 3) / (a + 3), for 1 <= a <= 6. They
 // interpolate as those of erf do. The relative error is within 2^-52.6, which is 2^-55 of erf.
-// @functions-inl.h:24 Returns a * b + c, rounded once on every target. @functions-inl.h:38 Returns
-// sum t_i x^i, for the terms t_i, by Horner's rule. @functions-inl.h:48 Returns 2^k for a whole
-// number k in [-1022, 1023]. @functions-inl.h:56 The parts k and p of exp(x) = 2^k (1 + p), with
-// |p| < 0.42. @functions-inl.h:68 the digits that the rounding of r lost @functions-inl.h:75 Beyond
-// these limits the result is infinite or 0, so x may be replaced by the limit. @functions-inl.h:79
-// Multiplies by 2^k in two steps, because 2^k may be beyond float64's range. @functions-inl.h:92
-// Subnormal numbers are multiplied by 2^54, which makes them normal. @functions-inl.h:95 Finds k
-// and f of x = 2^k (1 + f), with 1 + f from sqrt(1/2) to sqrt(2). @functions-inl.h:106 2 s = f - s
-// f, and s f = f^2 / 2 - s f^2 / 2. With these, f itself, the largest part, is added last.
-// @functions-inl.h:116 Computes tanh as -expm1(-2 a) / (2 + expm1(-2 a)) for a = |x|, with the sign
-// of x. @functions-inl.h:119 above 22, tanh is rounded to 1 @functions-inl.h:130 above this limit,
-// erf is rounded to 1
 inline constexpr double kErfcTerms[] = {
     0x1.6e9827d229d2dp-3,   -0x1.4e102b9cf8513p-2, 0x1.f6ff204105a04p-3,  -0x1.336ffbef08b8ap-3,
     0x1.258b13b00ec66p-4,   -0x1.8fa58eb5ea92cp-6, 0x1.17c839090a469p-8,  0x1.73101f6d2e434p-11,

@@ -21,7 +21,7 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// a * b + c, rounded once on every target.
+// Returns a * b + c, rounded once on every target.
 template <class D>
 HWY_INLINE hn::Vec<D> fused_multiply_add(D d, hn::Vec<D> a, hn::Vec<D> b, hn::Vec<D> c) {
 #if HWY_NATIVE_FMA
@@ -35,7 +35,7 @@ HWY_INLINE hn::Vec<D> fused_multiply_add(D d, hn::Vec<D> a, hn::Vec<D> b, hn::Ve
 #endif
 }
 
-// sum t_i x^i by Horner's rule.
+// Returns sum t_i x^i, for the terms t_i, by Horner's rule.
 template <class D, std::size_t kCount>
 HWY_INLINE hn::Vec<D> polynomial(D d, hn::Vec<D> x, const double (&terms)[kCount]) {
   auto sum = hn::Set(d, terms[kCount - 1]);
@@ -45,7 +45,7 @@ HWY_INLINE hn::Vec<D> polynomial(D d, hn::Vec<D> x, const double (&terms)[kCount
   return sum;
 }
 
-// 2^k for a whole number k in [-1022, 1023].
+// Returns 2^k for a whole number k in [-1022, 1023].
 template <class D>
 HWY_INLINE hn::Vec<D> power_of_two(D d, hn::Vec<D> k) {
   const hn::RebindToUnsigned<D> du;
@@ -53,7 +53,7 @@ HWY_INLINE hn::Vec<D> power_of_two(D d, hn::Vec<D> k) {
   return hn::BitCast(d, hn::ShiftLeft<52>(field));
 }
 
-// exp(x) = 2^k (1 + p), |p| < 0.42.
+// The parts k and p of exp(x) = 2^k (1 + p), with |p| < 0.42.
 template <class D>
 struct Reduced {
   hn::Vec<D> k, p;
@@ -65,18 +65,18 @@ HWY_INLINE Reduced<D> reduce_exp(D d, hn::Vec<D> x) {
   const auto high = hn::Sub(x, hn::Mul(k, hn::Set(d, kLn2High)));
   const auto low = hn::Mul(k, hn::Set(d, kLn2Low));
   const auto r = hn::Sub(high, low);
-  const auto rest = hn::Sub(hn::Sub(high, r), low);  // digits that r lost
+  const auto rest = hn::Sub(hn::Sub(high, r), low);  // the digits that the rounding of r lost
   const auto q = hn::Mul(hn::Mul(r, r), polynomial(d, r, kExpTerms));
   return {k, hn::Add(r, hn::Add(q, rest))};
 }
 
 template <class D>
 HWY_INLINE hn::Vec<D> exp_of(D d, hn::Vec<D> x) {
-  // Beyond these limits results are infinite or zero.
+  // Beyond these limits the result is infinite or 0, so x may be replaced by the limit.
   const auto held = hn::Max(hn::Min(x, hn::Set(d, 710.0)), hn::Set(d, -750.0));
   const auto reduced = reduce_exp(d, held);
   const auto value = hn::Add(hn::Set(d, 1.0), reduced.p);
-  // In two steps, because 2^k may be beyond float64's range.
+  // Multiplies by 2^k in two steps, because 2^k may be beyond float64's range.
   const auto magic = hn::Set(d, kWholeMagic);
   const auto half = hn::Sub(hn::Add(hn::Mul(reduced.k, hn::Set(d, 0.5)), magic), magic);
   const auto scaled =
@@ -89,10 +89,10 @@ HWY_INLINE hn::Vec<D> log_of(D d, hn::Vec<D> x) {
   const hn::RebindToUnsigned<D> du;
   const auto infinity = hn::Set(d, std::numeric_limits<double>::infinity());
   const auto one = hn::Set(d, 1.0), two = hn::Set(d, 2.0);
-  // Subnormal numbers are scaled into the normal ones.
+  // Subnormal numbers are multiplied by 2^54, which makes them normal.
   const auto tiny = hn::Lt(x, hn::Set(d, 0x1p-1022));
   const auto bits = hn::BitCast(du, hn::IfThenElse(tiny, hn::Mul(x, hn::Set(d, 0x1p54)), x));
-  // x = 2^k (1 + f), 1 + f from sqrt(1/2) to sqrt(2).
+  // Finds k and f of x = 2^k (1 + f), with 1 + f from sqrt(1/2) to sqrt(2).
   constexpr std::uint64_t kOne = std::uint64_t{1023} << 52;
   const auto field = hn::ShiftRight<52>(hn::Add(bits, hn::Set(du, kOne - kSqrtHalfBits)));
   const auto m = hn::Sub(bits, hn::Sub(hn::ShiftLeft<52>(field), hn::Set(du, kOne)));
@@ -103,7 +103,8 @@ HWY_INLINE hn::Vec<D> log_of(D d, hn::Vec<D> x) {
   const auto s = hn::Div(f, hn::Add(two, f));
   const auto z = hn::Mul(s, s);
   const auto series = hn::Mul(z, polynomial(d, z, kLogTerms));
-  // 2 s = f - s f, and s f = f^2 / 2 - s f^2 / 2: f itself, the largest part, is added last.
+  // 2 s = f - s f, and s f = f^2 / 2 - s f^2 / 2. With these, f itself, the largest part, is added
+  // last.
   const auto square = hn::Mul(hn::Mul(hn::Set(d, 0.5), f), f);
   const auto part = hn::Add(hn::Mul(s, hn::Add(square, series)), hn::Mul(k, hn::Set(d, kLn2Low)));
   auto result = hn::Sub(hn::Mul(k, hn::Set(d, kLn2High)), hn::Sub(hn::Sub(square, part), f));
@@ -113,10 +114,10 @@ HWY_INLINE hn::Vec<D> log_of(D d, hn::Vec<D> x) {
   return hn::IfThenElse(hn::Ge(x, hn::Zero(d)), result, nan);
 }
 
-// -expm1(-2 a) / (2 + expm1(-2 a)) for a = |x|.
+// Computes tanh as -expm1(-2 a) / (2 + expm1(-2 a)) for a = |x|, with the sign of x.
 template <class D>
 HWY_INLINE hn::Vec<D> tanh_of(D d, hn::Vec<D> x) {
-  const auto a = hn::Min(hn::Abs(x), hn::Set(d, 22.0));  // from there on it is 1
+  const auto a = hn::Min(hn::Abs(x), hn::Set(d, 22.0));  // above 22, tanh is rounded to 1
   const auto reduced = reduce_exp(d, hn::Mul(a, hn::Set(d, -2.0)));
   const auto scale = power_of_two(d, reduced.k);
   const auto below = hn::Add(hn::Sub(scale, hn::Set(d, 1.0)), hn::Mul(scale, reduced.p));
@@ -127,7 +128,7 @@ HWY_INLINE hn::Vec<D> tanh_of(D d, hn::Vec<D> x) {
 template <class D>
 HWY_INLINE hn::Vec<D> erf_of(D d, hn::Vec<D> x) {
   const auto one = hn::Set(d, 1.0), three = hn::Set(d, 3.0);
-  const auto a = hn::Min(hn::Abs(x), hn::Set(d, 6.0));  // from there on it is 1
+  const auto a = hn::Min(hn::Abs(x), hn::Set(d, 6.0));  // above this limit, erf is rounded to 1
   const auto square = hn::Mul(a, a);
   const auto small = hn::Add(a, hn::Mul(a, polynomial(d, square, kErfTerms)));
   const auto t = hn::Div(hn::Sub(a, three), hn::Add(a, three));

@@ -72,12 +72,7 @@ void columns_compensated(std::int64_t n, std::int64_t k, const double* a, const 
 
 // Adds a[0] * b[0] + ... + a[k - 1] * b[k - 1] to sum[0], with the same kinds of errors as
 // columns_compensated(). The order of additions differs, because several partial sums are computed
-// at a time. @golden_exp-inl.h:17 The parts of exp(x) = power (1 + series), with |series| < 2^-8.5.
-// @golden_exp-inl.h:48 The whole number k also lies in the low bits of `shifted`.
-// @golden_exp-inl.h:65 The derivative of r + r^2 / 2 is the factor of r.low. @golden_exp-inl.h:70
-// Returns exp(x) with a relative error below 2^-76. This is the error of `series`, three roundings
-// of the low part, which is below 2^-28 of the power, and the product of both low parts, which is
-// left out and below 2^-82.
+// at a time.
 void dot_compensated(std::int64_t k, const double* a, const double* b, CompensatedSums to);
 
 }  // namespace assay::simd

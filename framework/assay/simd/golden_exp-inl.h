@@ -14,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// exp(x) = power (1 + series), |series| < 2^-8.5.
+// The parts of exp(x) = power (1 + series), with |series| < 2^-8.5.
 struct ExpParts {
   VectorPair power, series;
 };
@@ -45,7 +45,7 @@ HWY_INLINE ExpParts exp_parts(const double* powers, VectorPair x) {
   const V magic = number(0x1.8p52);
   const V shifted = hn::Add(hn::Mul(x.high, number(kSteps)), magic);
   const V k = hn::Sub(shifted, magic);
-  // k also lies in the low bits.
+  // The whole number k also lies in the low bits of `shifted`.
   const auto bits = hn::BitCast(du, shifted);
   const auto index = hn::ShiftLeft<1>(hn::And(bits, hn::Set(du, kPowers - 1)));
   const auto at = hn::BitCast(di, index);
@@ -62,13 +62,14 @@ HWY_INLINE ExpParts exp_parts(const double* powers, VectorPair x) {
   const V half = number(0.5);
   const VectorPair sum = ordered_sum(r.high, hn::Mul(half, square.high));
   const V t = hn::Mul(hn::Mul(square.high, r.high), terms_at(r.high, kTerms));
-  // The factor of r.low is the derivative of r + r^2 / 2.
+  // The derivative of r + r^2 / 2 is the factor of r.low.
   const V lower = hn::MulAdd(half, square.low, hn::MulAdd(r.low, r.high, r.low));
   return {power, {sum.high, hn::Add(hn::Add(sum.low, lower), t)}};
 }
 
-// Relative error below 2^-76: that of `series`, three roundings of the low part, which is below
-// 2^-28 of the power, and the product of both low parts, which is left out and below 2^-82.
+// Returns exp(x) with a relative error below 2^-76. This is the error of `series`, three roundings
+// of the low part, which is below 2^-28 of the power, and the product of both low parts, which is
+// left out and below 2^-82.
 template <bool kHasLow>
 HWY_INLINE VectorPair exp_pair(const double* powers, VectorPair x) {
   const ExpParts parts = exp_parts<kHasLow>(powers, x);

@@ -17,7 +17,6 @@ inline constexpr std::uint64_t kLogBins = 128, kLogEnd = 0x3fe6000000000000u;
 const double* log_table();
 
 // The table of erfc(i / 128) and 2 / sqrt(pi) exp(-(i / 128)^2), for i / 128 from 0 to 24.75.
-// @half-inl.h:14 Converts float16 to float32. `bits` has one float16 pattern in each 32-bit lane.
 inline constexpr double kErfcSteps = 128, kErfcEnd = 24.75;
 const double* erfc_table();
 

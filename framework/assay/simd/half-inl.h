@@ -11,7 +11,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 
-// `bits` has one float16 pattern in each 32-bit lane.
+// Converts float16 to float32. `bits` has one float16 pattern in each 32-bit lane.
 template <class DF, class VU>
 HWY_INLINE hwy::HWY_NAMESPACE::Vec<DF> half_to_float(DF df, VU bits) {
   namespace hn = hwy::HWY_NAMESPACE;

@@ -130,8 +130,7 @@ void metrics_block(const MetricsSpec& spec, const MetricsRecords& records, const
                    const double* expected, const double* rounded, const double* errors,
                    const double* ulps, std::size_t n, std::uint16_t* tables, MetricsBlock& block);
 // Computes the same metrics for float32 values. Without kPartTables, `tables` may be null. Float32
-// must hold all values of the output's format. @ordinals-inl.h:17 Converts a whole number of up to
-// 64 bits to float64, rounded once. @ordinals-inl.h:37 for float64, the bits are the ordinal
+// must hold all values of the output's format.
 void metrics_block(const MetricsSpec& spec, const MetricsRecords& records, const float* actual,
                    const float* expected, std::size_t n, std::uint16_t* tables,
                    MetricsBlock& block);

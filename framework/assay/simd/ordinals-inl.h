@@ -14,7 +14,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 
-// A whole number of up to 64 bits, rounded once.
+// Converts a whole number of up to 64 bits to float64, rounded once.
 template <class D, class VU>
 HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> to_float64(D d, VU x) {
   namespace hn = hwy::HWY_NAMESPACE;
@@ -34,7 +34,7 @@ HWY_INLINE hwy::HWY_NAMESPACE::Vec<hwy::HWY_NAMESPACE::RebindToUnsigned<D>> ordi
   const hn::RebindToUnsigned<D> du;
   const auto normal =
       hn::Sub(hn::ShiftRightSame(hn::BitCast(du, x), of.drop), hn::Set(du, of.rebias));
-  if (of.drop == 0) return normal;  // float64's own bits
+  if (of.drop == 0) return normal;  // for float64, the bits are the ordinal
   const auto magic = hn::Set(d, of.min_subnormal * 0x1p52);
   const auto small = hn::Sub(hn::BitCast(du, hn::Add(x, magic)), hn::BitCast(du, magic));
   return hn::IfThenElse(hn::RebindMask(du, hn::Lt(x, hn::Set(d, of.min_normal))), small, normal);

@@ -63,16 +63,7 @@ struct ErrorBounds {
 void error_bounds(const LastDigits& last, double golden_error, double reach, std::size_t n,
                   const ErrorsBefore& errors, const ErrorBounds& to);
 
-// Writes |scale[i]| sqrt(max(square[i], 0)) to to[i] for n elements. @stored-inl.h:29 Loads eight
-// float64 from an array of stored elements. If `count` is below eight, the rest is filled with
-// zeros. @stored-inl.h:72 load_floats() loads sixteen stored elements of 16 bits as float32, in an
-// order that depends on the storage: bfloat16 gives the even elements, then the odd ones, which
-// costs least. arrange_for() puts other values in the same order. @stored-inl.h:99 Loads sixteen
-// elements in the order of load_floats() as float64, from any storage. @stored-inl.h:114 Calls
-// visit(a) for each eight elements of [begin, end). The last eight are filled up with zeros.
-// @stored-inl.h:124 Calls visit(a, b) for each sixteen elements of [begin, end), then visit_rest(a)
-// for the rest by eight. @stored-inl.h:140 Puts n values in the order in which load_pair() loads
-// elements.
+// Writes |scale[i]| sqrt(max(square[i], 0)) to to[i] for n elements.
 void scaled_roots(std::size_t n, const double* scale, const double* square, double* to);
 
 }  // namespace assay::simd

@@ -26,7 +26,8 @@ using Doubles = Eight<double>;
 using Floats = Eight<float>;
 constexpr std::size_t kLanes = Doubles::kLanes;
 
-// Loads eight float64 from an array of stored elements. `count` below eight fills up with zeros.
+// Loads eight float64 from an array of stored elements. If `count` is below eight, the rest is
+// filled with zeros.
 template <Storage kStorage>
 struct Loader {
   static constexpr std::size_t kBytes = kStorage == Storage::kF64   ? 8
@@ -69,8 +70,9 @@ struct Loader {
   }
 };
 
-// Sixteen stored elements of 16 bits as float32, in an order of the storage's own: bfloat16 gives
-// the even elements, then the odd ones, which costs least. arrange_for() orders values alike.
+// load_floats() loads sixteen stored elements of 16 bits as float32, in an order that depends on
+// the storage: bfloat16 gives the even elements, then the odd ones, which costs least.
+// arrange_for() puts other values in the same order.
 template <Storage kStorage>
 inline constexpr bool kShort = kStorage == Storage::kBf16 || kStorage == Storage::kF16;
 template <Storage kStorage>
@@ -96,7 +98,7 @@ HWY_INLINE void load_floats(const unsigned char* p, Floats& first, Floats& secon
   }
 }
 
-// The same as float64, from any storage.
+// Loads sixteen elements in the order of load_floats() as float64, from any storage.
 template <Storage kStorage>
 HWY_INLINE void load_pair(const unsigned char* p, Doubles& first, Doubles& second) {
   using L = Loader<kStorage>;
@@ -111,7 +113,7 @@ HWY_INLINE void load_pair(const unsigned char* p, Doubles& first, Doubles& secon
   }
 }
 
-// Visits [begin, end) by eight elements, the last filled up with zeros.
+// Calls visit(a) for each eight elements of [begin, end). The last eight are filled up with zeros.
 template <Storage kStorage, class Visit>
 HWY_INLINE void each_of_rest(const void* row, std::size_t begin, std::size_t end, Visit visit) {
   using L = Loader<kStorage>;
@@ -121,7 +123,8 @@ HWY_INLINE void each_of_rest(const void* row, std::size_t begin, std::size_t end
   if (i < end) visit(L::load_part(bytes + i * L::kBytes, end - i));
 }
 
-// Visits [begin, end) by sixteen elements, then the rest: visit(a, b) and visit_rest(a).
+// Calls visit(a, b) for each sixteen elements of [begin, end), then visit_rest(a) for the rest by
+// eight.
 template <Storage kStorage, class Visit, class VisitRest>
 HWY_INLINE void each_pair(const void* row, std::size_t begin, std::size_t end, Visit visit,
                           VisitRest visit_rest) {
@@ -137,7 +140,7 @@ HWY_INLINE void each_pair(const void* row, std::size_t begin, std::size_t end, V
   each_of_rest<kStorage>(row, i, end, visit_rest);
 }
 
-// Orders n values as load_pair orders elements.
+// Puts n values in the order in which load_pair() loads elements.
 template <Storage kStorage>
 HWY_INLINE void arrange_for(const double* from, std::size_t n, double* to) {
   std::size_t i = 0;

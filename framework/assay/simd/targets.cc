@@ -8,13 +8,7 @@ namespace assay::simd {
 namespace {
 
 // Returns the compiled targets that this processor supports, best first, even if another target is
-// forced. @uncertain-inl.h:18 The members of struct Uncertain, in the lanes of vectors. The
-// variance is in twelfths. The grid is a power of two, and infinity for 0. @uncertain-inl.h:24 This
-// constructor is written out, because the implicit one would be compiled for no target.
-// @uncertain-inl.h:26 Returns exact numbers. `grid` has their lowest bits. @uncertain-inl.h:39 True
-// if float64 holds numbers with digits from `leading` down to `low`: at most 53 digits.
-// @uncertain-inl.h:68 The factors are small integers or halves, so products with them are exact,
-// and a fused multiply-add has the same bits.
+// forced.
 const std::vector<std::int64_t>& all_targets() {
   static const std::vector<std::int64_t> bits = hwy::SupportedAndGeneratedTargets();
   return bits;

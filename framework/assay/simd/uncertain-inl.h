@@ -15,15 +15,15 @@
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 namespace factors {
-// Struct Uncertain in lanes. The variance is in twelfths. The grid is a power of two, and infinity
-// for 0.
+// The members of struct Uncertain, in the lanes of vectors. The variance is in twelfths. The grid
+// is a power of two, and infinity for 0.
 struct Numbers {
   V value, grid, mean, variance;
   M known, odd;
 
-  // The implicit constructor would be compiled for no target.
+  // This constructor is written out, because the implicit one would be compiled for no target.
   HWY_INLINE Numbers() {}
-  // Exact numbers with their lowest bits.
+  // Returns exact numbers. `grid` has their lowest bits.
   static HWY_INLINE Numbers exact(V value, V grid) {
     Numbers x;
     x.value = value;
@@ -36,7 +36,7 @@ struct Numbers {
   static HWY_INLINE Numbers zero() { return exact(hn::Zero(D()), infinities()); }
 };
 
-// True if float64 holds numbers with digits from `leading` down to `low`, which are at most 53.
+// True if float64 holds numbers with digits from `leading` down to `low`: at most 53 digits.
 HWY_INLINE M holds_digits(V leading, V low) { return hn::Le(leading, hn::Mul(low, all(0x1p52))); }
 
 HWY_INLINE void add(Numbers& to, const Numbers& x) {
@@ -65,7 +65,8 @@ HWY_INLINE void round_to_grid(Numbers& x, V unit, const RoundingMoments& by) {
     const V known = hn::IfThenElse(tie, all(factors.tie), all(factors.odd));
     return hn::IfThenElse(x.odd, known, all(factors.any));
   };
-  // Products with the factors are exact, so a fused multiply-add has the same bits.
+  // The factors are small integers or halves, so products with them are exact, and a fused
+  // multiply-add has the same bits.
   const V square = hn::MulAdd(by_grid(by.grid_variance), hn::Mul(x.grid, x.grid),
                               hn::Mul(hn::Mul(unit, unit), all(by.unit_variance)));
   x.variance = hn::Add(x.variance, hn::IfThenElseZero(rounded, square));
