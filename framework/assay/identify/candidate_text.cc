@@ -14,7 +14,7 @@ std::string bit_text(bool flag) { return flag ? "1" : "0"; }
 struct TextKey {
   std::string_view name;
   std::string (*value)(const DotModel& model);
-  bool may_be_hidden = false;  // other parameters may make it meaningless: plain()
+  bool may_be_hidden = false;  // other parameters may take its meaning away: plain()
 };
 constexpr TextKey kTextKeys[] = {
     {"chunk", [](const DotModel& m) { return formatted("{}", m.chunk.value); }},
@@ -59,7 +59,8 @@ CandidateText text_of(const Sums& s, const Candidate& c) {
     const Candidate base = candidate_of(s, machine, *row, conversion);
     CandidateText text;
     text.machine = machine.name;
-    // A parameter that has no meaning in the row may have one together with other parameters.
+    // A parameter that has no meaning in the machine's row may get one if order, kept_bits or
+    // sum_bits change.
     Candidate hidden = base;
     hidden.model = *row;
     hidden.model.order = c.model.order;
@@ -69,7 +70,8 @@ CandidateText text_of(const Sums& s, const Candidate& c) {
     for (const TextKey& key : kTextKeys) {
       const std::string value = key.value(c.model);
       if (value == key.value((key.may_be_hidden ? hidden : base).model)) continue;
-      // Leaves out parameters that dot fixes, and those that have no meaning without alignment.
+      // Leaves out parameters that a dot with float16 sums fixes, and those that have no meaning
+      // without alignment.
       if (s.sums_in_float16 &&
           (key.name == "accumulator" || key.name == "rounding" || key.name == "mantissa_bits")) {
         continue;

@@ -12,7 +12,7 @@
 namespace assay::identify {
 namespace {
 
-constexpr std::int64_t kMostRows = 8;  // most rows, and most columns, of a probe's results
+constexpr std::int64_t kMostRows = 8;  // most rows and most columns of a probe that are computed
 
 std::uint64_t combined(std::uint64_t hash, std::uint64_t value) {
   hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
@@ -26,7 +26,7 @@ std::vector<std::string> differing_parameters(const Sums& s, const std::vector<C
     for (const Candidate& c : fits) {
       if (row.matters(s, c)) values.insert(row.value(s, c));
     }
-    // `interval` is a name that only the search space uses.
+    // Users know the parameter `interval` of the search space as split_k.
     if (values.size() > 1) names.emplace_back(row.name == "interval" ? "split_k" : row.name);
   }
   return names;
@@ -64,7 +64,7 @@ std::optional<Decision> what_decides(const Sums& s, const std::vector<Candidate>
   const auto affordable = static_cast<std::int64_t>(kMostProducts / of_one_result);
   const std::int64_t count =
       std::min(shape.m * shape.n, std::max<std::int64_t>(affordable, kMostRows));
-  // results[i][p]: one number for the results of model i on probe p.
+  // results[i][p] is a hash of the results of model i on probe p.
   std::vector<std::vector<std::uint64_t>> results(fits.size(),
                                                   std::vector<std::uint64_t>(all.size(), 0));
   for (std::size_t p = 0; p < all.size(); ++p) {
@@ -79,7 +79,7 @@ std::optional<Decision> what_decides(const Sums& s, const std::vector<Candidate>
         [&](std::size_t i, std::size_t, std::span<const double> sums) {
           for (const double sum : sums) {
             const std::uint64_t bits = encode(*probe.output, sum, fits[i].output_rounding);
-            // NaN is one result, whatever its bits.
+            // All NaN count as the same result, whatever their bits.
             const bool is_one = is_nan(*probe.output, bits);
             results[i][p] = combined(results[i][p], is_one ? ~std::uint64_t{0} : bits);
           }

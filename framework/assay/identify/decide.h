@@ -11,24 +11,24 @@
 namespace assay::identify {
 
 struct Decision {
-  // Number of models that give every element of the output and were compared: the first ones,
-  // limited by time.
+  // Number of models that were compared: of those that give every element of the output, the first
+  // ones, as many as time allows.
   std::size_t models = 0;
-  // Number of different results that these models give on the probes.
+  // Number of groups of these models: those of a group give the same results on all probes.
   std::size_t arithmetics = 0;
-  // Number of models with the results of the first one on all probes, including itself.
+  // Size of the group of the first model, including this model.
   std::size_t like_first = 0;
   std::int64_t results = 0;    // number of results that each model computed for the probes
   std::string command;         // the command that writes the probes
   std::string probe;           // the name of the probe that divides the models into the most groups
-  std::size_t told_apart = 0;  // the number of these groups
-  // The parameters in which the models differ, by name.
+  std::size_t told_apart = 0;  // number of groups into which `probe` divides the models
+  // The names of the parameters in which the models differ.
   std::vector<std::string> parameters;
 };
 
-// Computes the probes of the product's own shape (identify/probes.h) with all of the models, at
-// most 8 x 8 results of each. The results are rounded as the output was. There are no probes for
-// other operators than matmul, for products with a bias, and for operands of two formats. Then only
+// Compares the models on probes of the product's own shape (identify/probes.h), by at most 8 x 8
+// results of each probe. The results are rounded as the output was. There are no probes for other
+// operators than matmul, for products with a bias, and for operands of two formats. Then only
 // `models` and `parameters` are set. Models that do not differ on any probe count as one. Returns
 // nothing for fewer than 2 models.
 std::optional<Decision> what_decides(const Sums& sums, const std::vector<Candidate>& fits,

@@ -15,7 +15,8 @@ std::vector<std::int64_t> likely_intervals(const Sums& s) {
   }
   for (std::int64_t i = 1; i < std::min<std::int64_t>(s.k, 16); i *= 2) all.insert(i);
   if (!s.start.empty()) all.insert(s.k);
-  // If scales change, longer parts are the stretches between the changes. 0 stands for them.
+  // If scales change, K is cut at the changes. Parts that are not shorter than these stretches
+  // change nothing, and 0 stands for them.
   if (s.scales_change()) {
     std::erase_if(all, [&](std::int64_t terms) { return terms >= longest_stretch(s); });
   }
@@ -33,11 +34,11 @@ std::vector<KSplit> rare_splits(const Sums& s) {
   std::vector<KSplit> all;
   if (s.op != "matmul") return all;
   const std::vector<std::int64_t> likely = likely_intervals(s);
-  // Without a start value, the sums of two parts can be added in only one way. Pairwise addition of
-  // three equals ascending addition.
+  // Without a start value, the sums of two parts can be added in only one way, and pairwise
+  // addition of three sums equals ascending addition. Such divisions are left out.
   const bool starts = !s.start.empty();
   for (const std::int64_t terms : likely) {
-    // Shorter parts are a unit's own order.
+    // Skips parts of fewer than 8 terms, which are the work of a unit's own order.
     if (terms < 8 || terms >= s.k) continue;
     const std::int64_t parts = (s.k + terms - 1) / terms;
     if (parts > (starts ? 1 : 2)) all.push_back({.terms = terms, .order = PartOrder::kDescending});
@@ -59,8 +60,8 @@ std::vector<KSplit> rare_splits(const Sums& s) {
       }
     }
   }
-  // Two parts of any size. With more parts, the sizes of the first part and of the others vary in
-  // steps that leave a few thousand divisions.
+  // Adds two parts of any size. With more parts, the sizes of the first part and of the others vary
+  // in steps that leave a few thousand divisions.
   for (std::int64_t first = 1; first < s.k; ++first) {
     all.push_back({.terms = s.k - first, .first = first});
   }

@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 8> kFunctions = {"exp",  "log",     "sqrt
 constexpr std::size_t kRanges = 16;
 constexpr std::size_t kNearest = 3;
 
-// A recorded function, its inputs and its exact values, in float64.
+// A recorded function: its inputs x, its outputs y, and its exact values, in float64.
 struct RecordedFunction {
   const Case& test_case;
   const Tensor& output;
@@ -37,14 +37,15 @@ bool is_zero_of_other_sign(double a, double b) {
   return a == 0 && b == 0 && std::signbit(a) != std::signbit(b);
 }
 
-// Adds an element to the errors of a range. Returns false if there is no distance.
+// Adds the error of an element to the errors of a range. Returns false if the output or the exact
+// value is not finite, so that there is no error.
 bool add_error(const RecordedFunction& r, std::size_t i, UlpErrors& errors) {
   const double nearest = round_to(r.format(), r.exact[i]);
   if (!std::isfinite(nearest) || !std::isfinite(r.y[i])) return false;
   const double off = std::abs(r.y[i] - r.exact[i]) / ulp_of(r.format(), nearest);
   ++errors.elements;
   errors.inexact += r.y[i] != nearest ? 1 : 0;
-  errors.mean += off;  // a sum until all elements are added
+  errors.mean += off;  // The sum of the errors, until finish() divides it.
   if (errors.at < 0 || off > errors.largest) {
     errors.largest = off;
     errors.at = static_cast<std::int64_t>(i);
@@ -56,7 +57,8 @@ void finish(UlpErrors& errors) {
   if (errors.elements > 0) errors.mean /= static_cast<double>(errors.elements);
 }
 
-// Adds the errors over all elements. Elements without a distance are counted separately.
+// Adds the errors of all elements to the report. Elements with a NaN or infinity are counted
+// separately.
 void add_errors(const RecordedFunction& r, FunctionReport& report) {
   for (std::size_t i = 0; i < r.x.size(); ++i) {
     const double nearest = round_to(r.format(), r.exact[i]);
@@ -121,7 +123,8 @@ bool same_bits(const Format& f, std::uint64_t a, std::uint64_t b) {
   return a == b || (is_nan(f, a) && is_nan(f, b));
 }
 
-// Compares a result with the output, and adds it to the candidates.
+// Counts the elements in which a candidate's result differs from the output, and adds the candidate
+// to `all`.
 void add_candidate(const RecordedFunction& r, FunctionCandidate candidate, const Tensor& result,
                    std::vector<FunctionCandidate>& all) {
   for (std::int64_t i = 0; i < result.size(); ++i) {
@@ -131,7 +134,7 @@ void add_candidate(const RecordedFunction& r, FunctionCandidate candidate, const
   all.push_back(std::move(candidate));
 }
 
-// Adds the exact value with other roundings than one to nearest.
+// Adds candidates that round the exact value in other ways than once to nearest.
 void add_rounded(const RecordedFunction& r, std::vector<FunctionCandidate>& all) {
   const Format& output = r.format();
   const auto rounded = [&](const char* name, const auto& round) {
@@ -173,7 +176,7 @@ std::vector<Choice> choices_of(const Case& c) {
   return choices;
 }
 
-// Returns the vector units whose functions differ in more than their name.
+// Returns the vector units with different functions, each only once.
 std::vector<const VectorModel*> distinct_units() {
   std::vector<const VectorModel*> units;
   for (const VectorModel& model : vector_models()) {
@@ -224,8 +227,8 @@ void add_machine(const RecordedFunction& r, const std::string& machine,
   }
 }
 
-// Adds the candidates that give every bit with the fewest parameters, and the nearest of the
-// others.
+// Adds the candidates that give every bit, each with the fewest parameters, and those of the others
+// that differ least.
 void add_candidates(const RecordedFunction& r, FunctionReport& report) {
   std::vector<FunctionCandidate> all;
   add_machine(r, std::string(kReferenceMachine), all);
@@ -236,7 +239,7 @@ void add_candidates(const RecordedFunction& r, FunctionReport& report) {
   });
   for (FunctionCandidate& candidate : all) {
     if (candidate.differ == 0) {
-      // A candidate with more parameters adds nothing.
+      // Skips a candidate if the same machine fits with fewer of its parameters.
       const bool said = std::any_of(report.fits.begin(), report.fits.end(), [&](const auto& fit) {
         return fit.machine == candidate.machine &&
                std::includes(candidate.parameters.begin(), candidate.parameters.end(),
@@ -255,8 +258,8 @@ void mismatch(FunctionBound& bound, std::size_t i) {
   if (bound.outside++ == 0) bound.first = static_cast<std::int64_t>(i);
 }
 
-// Returns the bound of a library's function, computed in the row's dtype and rounded to the
-// output's.
+// Counts the elements outside the published bound of a library's function. The function is computed
+// in the row's dtype and its result is rounded to the output's.
 FunctionBound by_row(const RecordedFunction& r, const FunctionError& row) {
   const FunctionLibrary& library = function_library(row.library);
   FunctionBound bound{formatted("{}: {} in {}, {} ({})", row.library, row.name, row.dtype,
@@ -275,8 +278,9 @@ FunctionBound by_row(const RecordedFunction& r, const FunctionError& row) {
   return bound;
 }
 
-// Returns the bound of a machine's formula with the functions of its library: the operator's
-// derived tolerance. Returns nothing if the operator has no such tolerance here.
+// Counts the elements outside the bound of a machine's formula with the functions of its library,
+// which is the operator's derived tolerance. Returns nothing if the operator has no such tolerance
+// for this case.
 std::optional<FunctionBound> by_formula(const RecordedFunction& r, const VectorModel& unit) {
   try {
     const DerivedTolerance t = derived_tolerance(r.test_case, &machine_named(unit.machine));
@@ -348,7 +352,8 @@ FunctionReport identify_function(const Case& c, const Tensor& output, int thread
     refuse_case(c.name, "the output is {}, x is {}", shape_text(output.shape()),
                 shape_text(x.shape()));
   }
-  Case bare;  // a golden result from a file may be rounded
+  // The case without its golden result, because one from a file may be rounded.
+  Case bare;
   bare.name = c.name, bare.op = c.op, bare.attributes = c.attributes;
   bare.inputs["x"] = x;
   const RecordedFunction r{bare,

@@ -14,27 +14,31 @@
 
 namespace assay::identify {
 
-// A way to compute the function.
+// A way to compute the function, and the elements in which its results differ from the output.
 struct FunctionCandidate {
-  std::string name;                             // "hopper", "the exact value, rounded once"
-  std::string machine;                          // in the form that --machine takes
-  std::map<std::string, Attribute> parameters;  // of the case, in addition to its own
+  // The name, such as "hopper" or "the exact value, rounded once".
+  std::string name;
+  std::string machine;  // in the form that --machine takes
+  // Parameters of the case that this way needs in addition to the case's own.
+  std::map<std::string, Attribute> parameters;
   std::int64_t differ = 0;  // number of elements with other bits (all NaN are equal)
-  std::int64_t first = -1;  // row-major index of the first of them, or -1
+  std::int64_t first = -1;  // row-major index of the first element that differs, or -1
 };
 
 // An error bound that a vendor publishes, or that assay uses.
 struct FunctionBound {
-  std::string name;          // "cuda: expf in float32, 2 ulps (documented)"
-  std::int64_t outside = 0;  // number of elements outside of it
-  std::int64_t first = -1;   // the first of them
+  std::string name;          // a name such as "cuda: expf in float32, 2 ulps (documented)"
+  std::int64_t outside = 0;  // number of elements outside of the bound
+  std::int64_t first = -1;   // index of the first element outside of the bound
 };
 
-// Distances from the exact value, in ulps of the output's format at that value. Correct rounding
-// leaves at most half an ulp. For float64 outputs, the exact value is known to half an ulp.
+// Distances of elements from their exact values, in ulps of the output's format at that value.
+// Correct rounding leaves at most half an ulp. For float64 outputs, the exact value is known to
+// half an ulp.
 struct UlpErrors {
   std::int64_t elements = 0;  // number of elements whose exact value and output are finite
-  std::int64_t inexact = 0;   // number of them that are not the value nearest to the exact one
+  // Number of elements whose output is not the value nearest to the exact one.
+  std::int64_t inexact = 0;
   double largest = 0, mean = 0;
   std::int64_t at = -1;  // index of the element with the largest error
 };
@@ -47,23 +51,26 @@ struct FunctionRange {
 struct FunctionReport {
   std::int64_t elements = 0;
   UlpErrors errors;
-  std::vector<FunctionRange> ranges;  // ascending, with about equally many finite inputs each
+  // Ranges of inputs, ascending, with about equally many finite inputs each.
+  std::vector<FunctionRange> ranges;
   // The number of elements in which a NaN or infinity is wrong: the output or the exact value is
-  // NaN or infinite, and the rounded exact value is not the output. And the index of the first one.
+  // NaN or infinite, and the rounded exact value is not the output. special_at is the index of the
+  // first such element.
   std::int64_t special = 0, special_at = -1;
-  std::int64_t flushed = 0;  // number of zeros for which the rounded exact value is not 0
+  std::int64_t flushed = 0;  // number of zero outputs whose rounded exact value is not 0
   // The number of neighbouring inputs for which the exact values rise and the outputs fall, or the
-  // other way round, and the lower input of the first pair. If the function turns, this checks each
-  // of its branches.
+  // other way round. If the function turns, each of its branches is checked. inversion_at is the
+  // lower input of the first such pair.
   std::int64_t inversions = 0;
   double inversion_at = 0;
-  // The number of repeated inputs with different outputs, which no function can compute, and the
-  // first such input.
+  // The number of repeated inputs with different outputs, which no function can compute.
+  // unsteady_at is the first such input.
   std::int64_t unsteady = 0;
   double unsteady_at = 0;
-  // Those that give every bit; they are one class, because their bits agree.
+  // The candidates that give every bit. They are one class, because their bits agree.
   std::vector<FunctionCandidate> fits;
-  std::vector<FunctionCandidate> nearest;  // the three others that differ least
+  // The three candidates that differ in the fewest elements, of those that do not give every bit.
+  std::vector<FunctionCandidate> nearest;
   std::vector<FunctionBound> bounds;
 
   // Returns "found" if a candidate gives every bit, "bounded" if none does but a bound holds, and
@@ -73,7 +80,7 @@ struct FunctionReport {
 
 // Returns the operators that identify_function() accepts.
 std::span<const std::string_view> identifiable_functions();
-// True if the case's operator is one of them.
+// True if identify_function() accepts the case's operator.
 bool is_identifiable_function(const Case& test_case);
 
 // Identifies the function that a producer computed. Throws Refusal, which names the

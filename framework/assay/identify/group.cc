@@ -10,7 +10,8 @@
 namespace assay::identify {
 namespace {
 
-// Returns the model without the parts that belong to the case.
+// Returns the model without the parameters that belong to a case: the division of K and the
+// output's rounding.
 Candidate undivided(Candidate c) {
   c.split = {};
   c.inner_interval = 0;
@@ -18,9 +19,9 @@ Candidate undivided(Candidate c) {
   return plain(c);
 }
 
-// Orders outputs by how much they tell about the model, most first. Those are wide results of
-// ordinary terms with 32 to 1 024 terms: longer than a chunk, but short enough that K is seldom
-// divided.
+// True if output x tells more about the model than y, so that it is tried first. Wide results of
+// ordinary terms tell most, with 32 to 1 024 terms: longer than a chunk, but short enough that K is
+// seldom divided.
 bool tells_more(const Sums& x, const Sums& y) {
   const auto rank = [](const Sums& s) {
     const bool ordinary = !s.has_specials && s.smallest_exponent > -100;
@@ -31,15 +32,15 @@ bool tells_more(const Sums& x, const Sums& y) {
   return rank(x) < rank(y);
 }
 
-// Returns the models without the parts that belong to a case, each once.
+// Returns each model of the fits once, without the parameters that belong to a case.
 std::vector<Candidate> models_of(const std::vector<Candidate>& fits) {
   std::vector<Candidate> models;
   for (const Candidate& fit : fits) models.push_back(undivided(fit));
   return each_once(models);
 }
 
-// Returns the same models for use on other outputs. A chunk that holds all terms of this output
-// also stands for longer chunks, which longer sums can distinguish.
+// Returns the models of the fits for use on other outputs. A chunk that holds all terms of this
+// output also stands for longer chunks, which longer sums can distinguish.
 std::vector<Candidate> models_beyond(const Sums& s, const std::vector<Candidate>& fits) {
   const std::vector<Candidate> here = models_of(fits);
   std::vector<Candidate> models = here;
@@ -84,22 +85,22 @@ SearchResult search_near(const Sums& s, const Sums& before, const std::vector<Ca
 // Outputs that the search assumes one unit computed.
 struct GroupUnit {
   std::vector<Candidate> known;  // models that explain all of its outputs, K undivided
-  std::size_t anchor = 0;        // the last output that narrowed them down
-  int in_vain = 0;               // searches near `known` since then that found nothing
+  std::size_t anchor = 0;        // the last output that ruled out some of `known`
+  int in_vain = 0;               // number of searches near `known` since then that found nothing
 };
 
 // The state of an output during the search of its group.
 struct GroupMember {
   Explanation found;
   std::int64_t tried = 0;           // number of models tried
-  std::optional<std::size_t> unit;  // the unit whose models explain it
-  std::size_t fitted = 0;           // number of models that explained it when it joined the unit
-  // The result from rows of the table, if it leaves several models.
+  std::optional<std::size_t> unit;  // number of the unit whose models explain the output
+  std::size_t fitted = 0;  // number of models that explained the output when it joined the unit
+  // The search result among rows of the table, if several models fit.
   std::optional<SearchResult> by_rows;
-  // By unit: number of its models that were tried and did not explain it.
+  // For each unit, the number of its models that were tried and did not explain the output.
   std::vector<std::size_t> asked;
   bool is_done = false;
-  bool is_open = false;  // the open models explain it
+  bool is_open = false;  // the open models explain this output
 };
 
 class GroupSearch {
@@ -108,8 +109,8 @@ class GroupSearch {
       : outputs_(outputs), threads_(threads), members_(outputs.size()) {}
 
   std::vector<Explanation> explained() {
-    // A quick result for one output saves the long search for the others. A late result may explain
-    // earlier outputs.
+    // The quick tries come first for all outputs, because one result can save the long search for
+    // the others. A late result may also explain earlier outputs.
     each_open([&](std::size_t i) { return try_known(i) || try_open(i) || try_rows(i); });
     for (const Effort effort : {Effort::kUndivided, Effort::kAll}) {
       each_open([&](std::size_t i) {
@@ -136,7 +137,7 @@ class GroupSearch {
     }
   }
 
-  // Tries models that are known from other outputs.
+  // Tries the models of the units that are known from other outputs.
   bool try_known(std::size_t i) {
     GroupMember& m = members_[i];
     m.asked.resize(units_.size(), 0);
@@ -159,7 +160,8 @@ class GroupSearch {
     return false;
   }
 
-  // Tries rows of the table. If they explain the output beyond doubt, it belongs to a new unit.
+  // Tries rows of the table of machines. If one explains the output beyond doubt, the output
+  // belongs to a new unit.
   bool try_rows(std::size_t i) {
     GroupMember& m = members_[i];
     SearchResult result = identify::search(outputs_[i], Effort::kRows, threads_);
@@ -175,10 +177,10 @@ class GroupSearch {
     return true;
   }
 
-  // Tries models near those of the first unit.
+  // Tries models near those that are known of the first unit.
   bool try_near(std::size_t i) {
-    // Either all outputs of one unit have models near each other, or none of them has. A few
-    // failures are enough to decide.
+    // Either every output of a unit is explained by models near those of the others, or no output
+    // is. So a few failures are enough to stop.
     constexpr int kMostInVain = 3;
     if (units_.empty() || units_.front().in_vain >= kMostInVain) return false;
     GroupUnit& unit = units_.front();
@@ -206,8 +208,8 @@ class GroupSearch {
     if (m.found.result.fits.empty()) return false;
     m.is_done = true;
     keep_open(i, m.found.result);
-    // If more models explain an output than are listed, it tells too little about the other
-    // outputs.
+    // If more models explain an output than are listed, the output decides too little to begin a
+    // unit.
     if (m.found.result.has_more || !units_.empty()) return true;
     units_.push_back({models_beyond(outputs_[i], m.found.result.fits), i, 0});
     join(i, 0, std::move(m.found.result));
@@ -221,8 +223,8 @@ class GroupSearch {
     members_[i].is_open = true;
   }
 
-  // Tries the open models. They explain earlier outputs, each of which more models explain than are
-  // listed. If some of them also explain this output, a search would find even more open models.
+  // Tries the open models. They explain earlier outputs that more models explain than are listed.
+  // If some of them also explain this output, a search would find even more open models.
   bool try_open(std::size_t i) {
     GroupMember& m = members_[i];
     if (open_.empty() || open_k_ != outputs_[i].k || m.by_rows) return false;
@@ -245,8 +247,8 @@ class GroupSearch {
       m.fitted = result.fits.size();
       m.unit = u;
     } else {
-      // More models fit than the search looked for. The list is incomplete, so the search cannot
-      // continue with it.
+      // More models fit than the search listed. As the list is incomplete, the unit keeps those of
+      // its own models that fit.
       std::vector<Candidate> left = models_of(explaining(outputs_[i], unit.known, threads_));
       if (!left.empty()) unit.known = std::move(left);
     }
@@ -258,7 +260,8 @@ class GroupSearch {
 
   // If many models explain each of several outputs, finds the models that explain all of them.
   void explain_together() {
-    // If several models already explain all outputs, even more of the much larger grid would.
+    // If several open models already explain all outputs, even more models of the much larger grid
+    // would, so a search decides nothing.
     constexpr std::size_t kSeveral = 4;
     const bool is_vain = std::all_of(members_.begin(), members_.end(), [](const GroupMember& m) {
       return m.is_open || !m.found.result.has_more;
@@ -281,7 +284,8 @@ class GroupSearch {
     if (known && !known->empty()) units_.push_back({models_of(*known), 0, 0});
   }
 
-  // Applies to an output the models that the last output of its unit left.
+  // Searches the explanation of an output again, among the models that the other outputs of its
+  // unit left.
   void narrow(std::size_t i) {
     GroupMember& m = members_[i];
     const bool is_member = m.unit.has_value();
@@ -301,7 +305,7 @@ class GroupSearch {
   int threads_;
   std::vector<GroupMember> members_;
   std::vector<GroupUnit> units_;
-  // Candidates that explain all outputs that try_open() explained, for this K.
+  // The open models: they explain all outputs that try_open() explained, whose K is open_k_.
   std::vector<Candidate> open_;
   std::int64_t open_k_ = 0;
 };

@@ -11,19 +11,19 @@ namespace assay::identify {
 
 struct Explanation {
   SearchResult result;
-  bool by_others = false;  // other outputs ruled out models that explain this one
+  bool by_others = false;  // true if other outputs ruled out models that explain this one
 };
 
-// Sorts the outputs, the most informative ones first, and explains each of them. All have the same
-// producer, and operands of the same formats. `threads` may be 0, which means default_threads().
-// The result does not depend on it.
+// Sorts the outputs, the most informative ones first, and returns an explanation of each. All
+// outputs have the same producer, and operands of the same formats. `threads` may be 0, which means
+// default_threads(). The result does not depend on it.
 std::vector<Explanation> explain_group(std::vector<Sums>& outputs, int threads);
 
-// The models that fit an output, divided by whether more data of the same kind would distinguish
-// them from the first model.
+// The models that fit an output, divided into two groups. More data of the same kind would
+// distinguish `rivals` from the first model, and would not distinguish `alike` from it.
 struct Doubts {
   std::vector<Candidate> rivals;
-  // Models that no such data distinguish from the first, including the first.
+  // Models that give the results of the first model on such data, including the first model.
   std::vector<Candidate> alike;
   // The number of further models that differ from the first in at most one of Rival::kSeldom sums.
   // They do not count as rivals, because the first model is a row of the table and they are not.

@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::size_t kShownRivals = 8;
 
-// The properties that the outputs of one unit have in common.
+// The properties that all outputs of one unit share: producer, formats of a and b, and whether sums
+// are float16.
 using UnitKey = std::tuple<std::string, std::string, std::string, bool>;
 UnitKey unit_key(const Sums& s) {
   return {s.producer, std::string(s.a_format->name), std::string(s.b_format->name),
@@ -121,7 +122,8 @@ Finding explained(const Sums& s, const Explanation& explanation, const Options& 
   f.agree = f.of = s.count;
   f.sentence = arithmetic_in_words(s, result.fits[0], f.alike, f.model);
   if (f.outcome == Outcome::kUndecided) {
-    // If the search stopped early, models that compute the same may have hidden others.
+    // If the search stopped early, the list of models is incomplete. Then all models but the first
+    // one count.
     const std::int64_t others =
         result.has_more ? std::ssize(result.fits) - 1 : std::ssize(doubts.rivals);
     f.sentence = formatted("undecided: {}; {}{} other {} every element as well", f.sentence,
@@ -152,7 +154,7 @@ std::string function_sentence(const FunctionReport& report) {
       report.bounds.size(), kept == 1 ? "is" : "are");
 }
 
-// Explains an output of a function of each element.
+// Explains a recorded output of an elementwise function, such as exp.
 Finding identify_elements(const Case& c, Finding f, int threads) {
   const Tensor& output = c.output().recorded.at(f.producer).tensor;
   f.elements = output.size();
@@ -223,7 +225,7 @@ std::vector<Finding> identify(const std::vector<Recorded>& outputs, const Option
       findings.push_back(explained(group[i], explanations[i], options));
     }
   }
-  // Restores the order of `outputs`.
+  // Puts the findings in the order of `outputs`.
   const auto place = [&](const Finding& f) {
     return std::find_if(outputs.begin(), outputs.end(),
                         [&](const Recorded& r) {

@@ -17,9 +17,9 @@ namespace assay::identify {
 
 enum class Outcome : std::uint8_t {
   kFound,  // one model gives every bit, or several that compute the same on such data
-  kNone,   // no model of the space does
-  // Several do, and more data of the same kind would distinguish them. For a function of each
-  // element: no model does, but the output is within a documented error bound.
+  kNone,   // no model of the space gives every bit
+  // Several models give every bit, and more data of the same kind would distinguish them. For a
+  // function of each element: no model does, but the output is within a documented error bound.
   kUndecided,
 };
 std::string_view outcome_word(Outcome outcome);
@@ -30,8 +30,8 @@ struct Finding {
   // The result as one sentence: "Hopper's tensor cores, K in 4 parts of 1 024, added in float32."
   // Empty if the output was not tried.
   std::string sentence;
-  // A text for --machine, and the parameters of the case. For kNone, those of the nearest model.
-  // For some formats of operands, no machine exists and the text is empty.
+  // The model as a text for --machine and the parameters of the case. For kNone, this is the
+  // nearest model. For some formats of operands, no machine exists and the text is empty.
   std::string model;
   std::map<std::string, Attribute> parameters;
   bool is_row = false;  // the model is an unchanged row of the table of machines
@@ -39,20 +39,22 @@ struct Finding {
   // parameters. Empty if the model is not a row.
   std::vector<std::string> alike;
   std::int64_t elements = 0;
-  std::int64_t agree = 0, of = 0;  // for kNone, counted on a sample
-  std::int64_t tried = 0;          // number of models tried
+  // For kNone: the nearest model gives `agree` of `of` elements, which are a sample.
+  std::int64_t agree = 0, of = 0;
+  std::int64_t tried = 0;  // number of models tried
   // True if other outputs of the same formats ruled out models that this output does not rule out.
   bool by_others = false;
   std::vector<Evidence> evidence;
-  // For kUndecided, a few other models that fit, as texts.
+  // For kUndecided, the texts of a few other models that fit.
   std::vector<std::string> rivals;
   std::optional<Decision> decision;  // for kUndecided and a product: data that would decide
   bool has_more = false;             // true if the search stopped because too many models fit
-  std::size_t fits = 0;              // number of models that fit and may differ on such operands
-  std::uint64_t largest_ulps = 0;    // for kNone, the largest error of the nearest model
-  std::vector<std::int64_t> first;   // for kNone, the first index at which it differs
-  std::string why;                   // the reason if the output was not tried
-  std::string note;                  // for example, what was not tried, and why
+  std::size_t fits = 0;  // number of models that fit and that other such operands may distinguish
+  std::uint64_t largest_ulps = 0;  // for kNone, the largest error of the nearest model
+  // For kNone, the index of the first element in which the nearest model differs.
+  std::vector<std::int64_t> first;
+  std::string why;                         // the reason why the output was not tried, or empty
+  std::string note;                        // a remark, for example on what was not tried
   std::optional<FunctionReport> function;  // only for a function of each element
   std::string function_lines;              // `function` as text
   // The model from which a machine file can be written.
@@ -68,8 +70,9 @@ struct Recorded {
 // Returns the operators whose outputs can be explained.
 std::vector<std::string> identifiable_operators();
 struct Options {
-  int threads = 0;       // 0 means default_threads(); findings do not depend on it
-  bool evidence = true;  // search for evidence, which takes a while
+  // Number of threads. 0 means default_threads(). The findings do not depend on it.
+  int threads = 0;
+  bool evidence = true;  // true to search for evidence, which takes a while
 };
 std::vector<Finding> identify(const std::vector<Recorded>& outputs, const Options& options = {});
 

@@ -28,9 +28,9 @@ struct IntegerFit {
   std::int64_t differ = 0, first = -1;
 };
 
-// True if sums of the case's number of products may leave the range of int32 for some inputs.
+// True if some inputs of the case's shape make a sum that is beyond the range of int32.
 bool may_overflow(const Case& c) {
-  // The start of a sum may be any int32.
+  // With a start value, which may be any int32, even one product may suffice.
   if (c.op == "dot" || c.inputs.count("bias") != 0) return true;
   const Format& input = c.input("a").format();
   const double most =

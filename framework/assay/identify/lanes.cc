@@ -17,7 +17,7 @@
 namespace assay::identify {
 namespace {
 
-constexpr std::size_t kTooFew = 3;  // at most this many lanes are not worth a vector
+constexpr std::size_t kTooFew = 3;  // up to this number of lanes, vectors do not pay
 
 // True if LaneSums can compute the candidate's sums.
 bool takes_lanes(const Sums& s, const Candidate& c) {
@@ -25,8 +25,8 @@ bool takes_lanes(const Sums& s, const Candidate& c) {
          c.split == KSplit{.terms = c.split.terms};
 }
 
-// True if the candidate can share lanes with candidates that have other kept bits. It must align
-// the terms and the accumulator together.
+// True if the candidate can be summed in the lanes of one vector with candidates that have other
+// kept bits. It must align the terms and the accumulator together.
 bool differs_in_kept_bits(const Sums& s, const Candidate& c) {
   const DotModel& m = c.model;
   return takes_lanes(s, c) && !s.is_scaled() && m.kept_bits.value > 0 &&
@@ -39,8 +39,8 @@ bool same_but_kept_bits(Candidate a, const Candidate& b) {
   return same(a, b);
 }
 
-// A key of such a candidate without its kept bits, for quick comparison. same_but_kept_bits() makes
-// the final decision.
+// A key of a candidate that does not depend on its kept bits, to find candidates for common lanes
+// quickly. same_but_kept_bits() makes the final decision.
 using Key = std::array<std::uint64_t, 6>;
 Key key_of(const Candidate& c) {
   const DotModel& m = c.model;
@@ -76,7 +76,7 @@ struct Hash {
   }
 };
 
-// Indices of candidates that are tried together.
+// Indices of the candidates that are summed together, in lanes.
 using Group = std::vector<std::size_t>;
 std::vector<Group> groups_of(const Sums& s, std::span<const Candidate> candidates) {
   std::vector<Group> groups;
@@ -107,7 +107,8 @@ void set_products(const QuickSum& quick, std::int64_t k, std::span<const QuickSu
   quick.set_products(k, rows, terms.products.data(), terms.powers.data());
 }
 
-// Computes the terms of at most kAtOnce pairings. The last pairing fills the rest of the vector.
+// Computes the terms of at most kAtOnce pairings. If there are fewer, the last pairing also fills
+// the other lanes.
 void set_terms(const Sums& s, const Operands& operands, const QuickSum& quick,
                std::span<const Pairing> pairings, BlockTerms& terms) {
   std::array<QuickSum::Factors, ManySums::kAtOnce> rows{};
@@ -131,8 +132,8 @@ void set_terms(const Sums& s, const Operands& operands, const QuickSum& quick,
 
 }  // namespace
 
-// Computes sums as Trial does, in all lanes. The lanes are candidates that differ only in kept
-// bits, or elements.
+// Computes sums as Trial does, in all lanes of vectors. The lanes are candidates that differ only
+// in kept bits, or elements of one candidate.
 class LaneSums {
  public:
   // `common` holds all parameters of the lanes except their kept bits.
@@ -142,21 +143,21 @@ class LaneSums {
 
   void set_lanes(std::vector<double> kept) {
     kept_ = std::move(kept);
-    // The lanes that fill up the last vector are not read.
+    // Fills up the last vector. The sums of the lanes that are added here are not read.
     kept_.resize((kept_.size() + simd::kLanes - 1) / simd::kLanes * simd::kLanes, kept_.back());
     for (std::vector<double>* values : {&sum_, &part_, &inner_}) values->resize(kept_.size());
     doubtful_.resize(kept_.size());
   }
-  // Sets K terms that all lanes use.
+  // Sets the K terms of a sum, which all lanes use.
   void set_terms(const QuickSum::Factors& row) {
     set_products(quick_, k_, {&row, 1}, own_);
     use_terms(own_, 0);
   }
-  // Uses terms of kAtOnce lanes, which must outlive the sums.
+  // Uses terms that differ by lane, for kAtOnce lanes. The terms must outlive the sums.
   void use_terms(const BlockTerms& terms) { use_terms(terms, simd::kLanes); }
   const QuickSum& quick() const { return quick_; }
 
-  // Computes the sums. starts[i] is the start value of lane i.
+  // Computes the sums of all lanes. starts[i] is the start value of lane i.
   void sum(const std::vector<double>& starts) {
     std::fill(doubtful_.begin(), doubtful_.end(), 0);
     std::copy(starts.begin(), starts.end(), sum_.begin());
@@ -206,7 +207,7 @@ class LaneSums {
     stride_ = stride;
   }
 
-  // Adds all K terms to sum_, with K divided as the candidate requires.
+  // Adds all K terms to sum_, with K divided into parts as the candidate requires.
   void add_divided() {
     const std::int64_t interval = common_.split.terms;
     if (interval == 0) return add_part(0, k_, sum_);
@@ -221,7 +222,7 @@ class LaneSums {
     });
   }
 
-  // Adds the sums of parts of `interval` terms each in float32.
+  // Sums parts of `interval` terms each, and adds the parts' sums to `total` in float32.
   template <typename SumPart>
   static void add_promoted(std::int64_t interval, std::int64_t begin, std::int64_t n,
                            std::vector<double>& total, const std::vector<double>& part,
@@ -256,8 +257,8 @@ class LaneSums {
 
 namespace {
 
-// Returns the members of a group that agree on the elements, tried until few are left. `tried`
-// receives the number of elements that were tried.
+// Returns the candidates of a group that agree with the recorded elements. Tries element by element
+// until few candidates are left. `tried` receives the number of elements that were tried.
 Group left_of(const Sums& s, const Operands& operands, std::span<const Candidate> candidates,
               Group group, std::span<const std::int64_t> elements, std::size_t& tried) {
   const Candidate& first = candidates[group[0]];
@@ -368,7 +369,7 @@ void each_block_of_sums(const Sums& s, AllOperands& operands, std::span<const Ca
   }
   std::vector<std::size_t> left(candidates.size());
   for (std::size_t i = 0; i < left.size(); ++i) left[i] = i;
-  // By what the candidates read: the operands, and whether subnormal operands count as 0.
+  // The terms by what candidates read: the operands, and whether subnormal operands count as 0.
   std::map<std::pair<const Operands*, bool>, BlockTerms> terms;
   const auto key_at = [&](std::size_t i) {
     const Trial& trial = all[i]->trial;
@@ -429,8 +430,8 @@ std::vector<char> agreeing(const Sums& s, AllOperands& operands,
                            std::span<const Candidate> candidates,
                            std::span<const std::int64_t> elements, int threads) {
   const std::vector<Group> groups = groups_of(s, candidates);
-  // Most candidates differ on the first few elements, which are summed for each candidate
-  // separately.
+  // First tries a few elements. Most candidates differ on these, which are summed for each group of
+  // candidates separately.
   std::vector<char> agree(candidates.size(), 0);
   const std::size_t block = candidates.size() > 256 ? 16 : 1;
   parallel_for(static_cast<std::int64_t>((groups.size() + block - 1) / block), threads,

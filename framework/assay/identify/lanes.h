@@ -1,5 +1,5 @@
-// Computes many sums side by side: those of candidates that differ only in kept bits, as most
-// candidates of a search do, or those of several elements.
+// Computes many sums side by side, in the lanes of vectors. The lanes are candidates that differ
+// only in kept bits, as most candidates of a search do, or several elements of one candidate.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace assay::identify {
 
-// The operands after every conversion that is tried. Each conversion is computed once.
+// The operands after each conversion that a candidate needs. Each conversion is computed once.
 class AllOperands {
  public:
   explicit AllOperands(const Sums& sums) : sums_(sums) {}
@@ -27,12 +27,13 @@ class AllOperands {
   std::map<std::tuple<const Format*, int, bool>, Operands> made_;
 };
 
-// The products of the terms of a block of pairings, and their powers of two (simd/sum_lanes.h).
+// The products k of a block of pairings, and the powers of two of their exponents
+// (simd/sum_lanes.h).
 struct BlockTerms {
   std::vector<double> products, powers;
 };
 
-// Sums of one candidate, eight at once if the candidate does not sum a chunk exactly.
+// Computes sums of one candidate, eight at a time unless the candidate sums a chunk exactly.
 class ManySums {
  public:
   static constexpr std::size_t kAtOnce = 8;
@@ -44,7 +45,7 @@ class ManySums {
   // `terms` are the terms of these pairings, computed by make_terms() of a candidate with the same
   // operands. If it is nullptr, the function computes them.
   std::vector<double> of(std::span<const Pairing> pairings, const BlockTerms* terms = nullptr);
-  // True if it sums several pairings at once, and therefore reads terms.
+  // True if several pairings are summed at once, so that of() reads terms.
   bool takes_terms() const;
   void make_terms(std::span<const Pairing> pairings, BlockTerms& terms) const;
 
@@ -63,15 +64,15 @@ void each_block_of_sums(const Sums& sums, AllOperands& operands,
                         std::span<const Candidate> candidates, std::span<const Pairing> pairings,
                         int threads, const TakeSums& take);
 
-// Returns the number of elements on which each candidate agrees. Stops counting for a candidate
-// once it differs on more than `most_that_differ`.
+// Returns for each candidate the number of elements whose recorded value it gives. Stops counting
+// for a candidate once it differs on more than `most_that_differ` elements.
 std::vector<std::int64_t> agreements(const Sums& sums, AllOperands& operands,
                                      std::span<const Candidate> candidates,
                                      std::span<const std::int64_t> elements,
                                      std::int64_t most_that_differ, int threads);
 
-// Returns for each candidate 1 if it agrees on all of the elements, and 0 otherwise. `threads` may
-// be 0, which means default_threads(). The result does not depend on it.
+// Returns for each candidate 1 if it gives the recorded value of all of the elements, and 0
+// otherwise. `threads` may be 0, which means default_threads(). The result does not depend on it.
 std::vector<char> agreeing(const Sums& sums, AllOperands& operands,
                            std::span<const Candidate> candidates,
                            std::span<const std::int64_t> elements, int threads);

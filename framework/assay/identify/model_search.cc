@@ -18,12 +18,13 @@
 namespace assay::identify {
 namespace {
 
-// The number of products that a stage of the search may compute per element.
+// The number of products that a stage of the search may compute for each element.
 constexpr double kBudget = 2e9;
 constexpr std::int64_t kElementsOfEvidence = 1024;
-constexpr std::size_t kTelling = 256;  // the first elements, on which every candidate is tried
+// Number of the most informative elements, on which every candidate is tried first.
+constexpr std::size_t kTelling = 256;
 
-// Returns divisions into parts of one size.
+// Returns divisions of K into parts of one length, for each of these lengths.
 std::vector<KSplit> splits_of(const std::vector<std::int64_t>& intervals) {
   std::vector<KSplit> splits;
   for (const std::int64_t interval : intervals) splits.push_back({.terms = interval});
@@ -40,7 +41,8 @@ class ModelSearch {
             kBudget / 2 / (static_cast<double>(sums.count) * static_cast<double>(sums.k) + 1), 8.0,
             static_cast<double>(SearchResult::kMostFits)))) {}
 
-  // Adds the candidates that fit, a few at a time. If many fit, the data say little.
+  // Tries candidates, a few at a time, and adds those that fit to the result. Stops if many fit,
+  // because the data then decide little.
   void try_all(std::span<const Candidate> candidates) {
     constexpr std::size_t kAtATime = 256, kBlock = 64;
     const std::span<const std::int64_t> order(sums_.order);
@@ -57,7 +59,8 @@ class ModelSearch {
     }
   }
 
-  // Does the same with these divisions of K, a few at a time. If too many fit, the data say little.
+  // Tries models with each of these divisions of K, a few divisions at a time. Stops if too many
+  // fit, because the data then decide little.
   void try_split(const std::vector<Candidate>& models, std::span<const KSplit> splits) {
     const std::size_t at_a_time =
         std::max<std::size_t>(1, 256 / std::max<std::size_t>(1, models.size()));
@@ -88,7 +91,8 @@ class ModelSearch {
     forms_.push_back(form);
   }
 
-  // Tries the models around those that fit, twice, which covers pairs of parameters.
+  // Tries the models that differ in one parameter from those that fit. Does so twice, which covers
+  // pairs of parameters.
   void try_neighbours() {
     std::size_t done = 0;
     for (int round = 0; round < 2; ++round) {
@@ -127,7 +131,7 @@ class ModelSearch {
     try_split(models, splits);
   }
 
-  // Returns the models that fit with none of the divisions tried so far.
+  // Returns the models that do not fit with any of the divisions tried so far.
   std::vector<Candidate> without_fit(const std::vector<Candidate>& models) const {
     const auto whole = [](Candidate c) {
       c.split = {};
@@ -149,14 +153,14 @@ class ModelSearch {
 
   bool is_full() const { return result_.fits.size() >= most_fits_; }
   bool has_fits() const { return !result_.fits.empty(); }
-  // True if the time allows trying this number of candidates with this number of divisions.
+  // True if the time allows trying `candidates` models with `intervals` divisions of K each.
   bool is_affordable(std::size_t candidates, std::size_t intervals) const {
     return static_cast<double>(candidates) * static_cast<double>(intervals) *
                static_cast<double>(sums_.k) <
            kBudget;
   }
 
-  // Returns the first models, as many as time allows with these divisions.
+  // Returns the first of the models, as many as the time allows to try with these divisions.
   std::vector<Candidate> affordable(const std::vector<Candidate>& models,
                                     const std::vector<KSplit>& splits) const {
     const double cost = static_cast<double>(splits.size()) * static_cast<double>(sums_.k) + 1;
@@ -166,7 +170,7 @@ class ModelSearch {
   }
 
   SearchResult finish() {
-    // First the models nearest to a row, undivided or in likely parts.
+    // Sorts the fits: first those nearest to a machine's row, with K undivided or in likely parts.
     const std::vector<std::int64_t> likely = likely_intervals(sums_);
     struct Ranked {
       CandidateText text;
@@ -176,7 +180,8 @@ class ModelSearch {
     for (Candidate& c : result_.fits) {
       CandidateText text = text_of(sums_, c);
       if (!text.is_row) {
-        // The candidate that stands for those that compute the same may not be the row.
+        // If several candidates compute the same, one stands for all of them. It may not be the
+        // machine's row, which is then taken in its place.
         const std::vector<MachineRow> rows = rows_like(sums_, c);
         if (!rows.empty()) {
           c = rows.front().candidate;
@@ -203,7 +208,7 @@ class ModelSearch {
   }
 
  private:
-  // Returns the candidates that agree on the elements.
+  // Returns the candidates that give the recorded values of the elements.
   std::vector<Candidate> those_that_agree(std::span<const Candidate> candidates,
                                           std::span<const std::int64_t> elements) {
     const std::vector<char> agree = agreeing(sums_, operands_, candidates, elements, threads_);
@@ -232,7 +237,7 @@ std::vector<Candidate> rarer(const Sums& s, const std::vector<Candidate>& models
   return all;
 }
 
-// Returns the models with the bias at either end, and with scales applied in either way.
+// Returns the models with the bias added first or last, and with scales applied in either way.
 std::vector<Candidate> at_both_ends(const Sums& s, const std::vector<Candidate>& models) {
   std::vector<Candidate> all;
   for (const Candidate& c : models) {
@@ -279,8 +284,8 @@ std::vector<Candidate> promoted_inside(const Sums& s, const std::vector<Candidat
 std::vector<Rival> rivals_of(const Sums& s, const SearchResult& result, int threads) {
   const std::vector<Candidate>& fits = result.fits;
   if (fits.size() < 2 || s.count == 0 || s.k == 0) return {};
-  // The number of pairings depends on the number of candidates. Models that seldom differ still
-  // count as different.
+  // The number of pairings depends on the number of candidates, because time is limited. Models
+  // that differ only in few sums still count as different.
   const double affordable = kBudget / (result.has_more ? 1024 : 16) /
                             (static_cast<double>(fits.size()) * static_cast<double>(s.k));
   const int count = static_cast<int>(std::clamp(affordable, 128.0, 8192.0));
@@ -293,8 +298,8 @@ std::vector<Rival> rivals_of(const Sums& s, const SearchResult& result, int thre
              b_rows = static_cast<std::int64_t>(s.b.size()) / s.k;
   for (int i = 0; i < count; ++i) {
     const std::int64_t element = below(s.count);
-    // Scales belong to their rows. If rows are rotated by one place, terms that cancel stay near
-    // each other.
+    // If there are scales, which belong to their rows, the rows of an element stay together. If one
+    // row is rotated by one place, terms that cancel stay near each other.
     pairings.push_back({s.is_scaled() ? s.a_row[at(element)] : below(a_rows),
                         s.is_scaled() ? s.b_row[at(element)] : below(b_rows),
                         i % 2 == 0 ? 1 : below(s.k), element});
@@ -316,7 +321,7 @@ std::vector<Rival> rivals_of(const Sums& s, const SearchResult& result, int thre
                        }
                        return true;
                      });
-  // The differences of a candidate are counted until there are many.
+  // Counts the sums in which a candidate differs from the first one, until there are many.
   std::vector<std::int64_t> differ(fits.size(), 0);
   const auto many_differ = static_cast<std::int64_t>(pairings.size()) / Rival::kSeldom + 1;
   each_block_of_sums(s, operands, std::span(fits).subspan(1), pairings, threads,
@@ -396,7 +401,8 @@ SearchResult search_among(const Sums& s, const std::vector<Candidate>& models, b
   constexpr std::size_t kFew = 8;
   const bool is_few = models.size() <= kFew && search.is_affordable(all.size(), every.size());
   search.try_divided(all, is_few ? every : likely);
-  // A model that fits with a likely division must not hide one that fits with another division.
+  // A model that fits with a likely division must not hide models that fit only with another
+  // division.
   const std::vector<KSplit> rare = rare_splits(s);
   search.try_split(search.affordable(search.without_fit(all), rare), rare);
   if (!search.has_fits() && models.size() <= kFew) {
@@ -417,7 +423,8 @@ namespace {
 
 std::vector<Candidate> explaining_by(const Sums& s, const std::vector<Candidate>& models,
                                      const std::vector<KSplit>& splits, int threads) {
-  // Uses few enough elements that all models could fit.
+  // Tries only the most informative elements, and so few of them that the time would suffice if all
+  // models fitted.
   const double cost = static_cast<double>(models.size()) * static_cast<double>(s.k) + 1;
   const auto most =
       static_cast<std::size_t>(std::clamp(kBudget / 4 / cost, 16.0, static_cast<double>(kTelling)));
@@ -460,8 +467,8 @@ std::vector<Candidate> explaining(const Sums& s, const std::vector<Candidate>& m
 std::optional<std::vector<Candidate>> explaining_all(std::span<const Sums* const> outputs,
                                                      const std::vector<Candidate>& models,
                                                      std::size_t most, int threads) {
-  // Neighbours in the list are alike. Blocks from all over the list soon show if many models
-  // explain all outputs.
+  // Neighbouring models in the list are similar. So blocks of models are tried in an order that
+  // jumps through the list, which soon shows if many models explain all outputs.
   constexpr std::size_t kBlock = 256, kStride = 4099;  // a prime
   const std::size_t blocks = (models.size() + kBlock - 1) / kBlock;
   if (blocks % kStride == 0 && blocks > 0) return std::nullopt;
@@ -492,8 +499,8 @@ std::vector<Candidate> whole_grid(const Sums& s) {
 
 namespace {
 
-// Returns the name of a parameter for users. A division of K has the name of the parameter that
-// requests it.
+// Returns the name by which users know a parameter. A division of K has the name of the parameter
+// that requests it.
 std::string name_in_text(const Sums& s, const SpaceParameter& row, const Candidate& c) {
   if (row.name != "interval") return std::string(row.name);
   return divides_by_promotion(s, c) ? "promotion_interval" : "split_k";
@@ -506,14 +513,15 @@ std::vector<Evidence> evidence_for(const Sums& s, const Candidate& found, int th
   const std::int64_t count = std::min(s.count, kElementsOfEvidence);
   for (std::int64_t i = 0; i < count; ++i) elements.push_back(i * s.count / count);
   std::vector<Evidence> all;
-  // For each candidate: index of the evidence, and value.
+  // For each candidate: the index of its evidence, and the parameter's value.
   std::vector<std::pair<std::size_t, std::string>> values;
   std::vector<Candidate> candidates;
   for (const SpaceParameter& row : space_parameters()) {
     if (!row.matters(s, found)) continue;
     Evidence evidence{name_in_text(s, row, found), row.value(s, found), "", 0, count, {}};
     std::vector<Candidate> others = row.others(s, found);
-    // From a long list, uses the values next to the one that was found, and a few farther ones.
+    // From a long list of values, tries those next to the value that was found, and a few farther
+    // ones.
     if (others.size() > 12) {
       std::vector<Candidate> few;
       const auto next = static_cast<std::size_t>(

@@ -16,14 +16,14 @@ struct Probe {
   std::string kind;
   std::int64_t k;
   int low, high;  // exponents of factors
-  int lift = 0;   // added to the exponents of the large factors that cancel
-  int reach = 0;  // their largest distance in K, or 0 without such factors
+  int lift = 0;   // most that is added to the exponents of large factors, whose products cancel
+  int reach = 0;  // largest distance in K of such factors, or 0 without such factors
 };
 
 int largest_exponent(const Format& format) { return std::ilogb(max_finite(format)); }
 
-// Returns a number with random sign and mantissa. Its exponent is in [low, high], limited to the
-// format's exponents.
+// Returns a number with random sign and mantissa. Its exponent is in [low, high], limited to
+// exponents that the format has.
 double drawn(Random& random, const Format& format, int low, int high) {
   const int least = std::ilogb(min_subnormal(format)), most = largest_exponent(format) - 1;
   const int span = std::max(high - low, 0);
@@ -52,7 +52,8 @@ Case made(const Probe& probe, const Format& format, const Format* output, std::u
                     : drawn(random, format, probe.low, probe.high);
     }
   }
-  // About every fourth position in K is large, and a later one cancels its products.
+  // About every fourth position in K gets a large product, and a later position gets the same
+  // product with the other sign.
   std::vector<bool> is_taken(at(k), false);
   for (std::int64_t i = 0; probe.reach > 0 && i < k;
        i += 1 + static_cast<std::int64_t>(random.below(6))) {
@@ -102,7 +103,7 @@ std::vector<Case> probes(const Format& format, const Format* output, std::uint64
       {"spread_12", 256, within(-12), within(12)},
   };
   if (shape) all.erase(all.begin()), all.front().kind = "normal";
-  // Small terms are low in the range, so that the large ones can be far above them.
+  // Small terms have low exponents, so that the large ones can be far above them.
   const int base = std::max(low, -10);
   for (const int lift : {2, 4, 7, 10, 13}) {
     all.push_back({assay::formatted("near_{}", lift), 128, base, within(base + 2), lift, 8});

@@ -1,4 +1,4 @@
-// Products whose results show how a matrix unit adds.
+// Makes products whose results show how a matrix unit adds.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace assay::identify {
 
-// a (m, k) and b (k, n).
+// The shape of a product of a (m, k) and b (k, n).
 struct ProbeShape {
   std::int64_t m, k, n;
 };
 
-// True if probes of this dtype exist. They exist for signed floats whose values float32 can
+// True if there are probes of this dtype. There are for signed floats whose values float32 can
 // represent.
 bool can_be_probed(const Format& format);
 

@@ -10,10 +10,10 @@ namespace {
 std::uint64_t bits_of(double value) { return std::bit_cast<std::uint64_t>(value); }
 double of_bits(std::uint64_t bits) { return std::bit_cast<double>(bits); }
 
-// floor(log2 |value|) of a normal float64.
+// Returns floor(log2 |value|) of a normal float64.
 int exponent_of(double value) { return static_cast<int>(bits_of(value) >> 52 & 0x7ff) - 1023; }
 
-// 2^exponent, a normal float64.
+// Returns 2^exponent, which must be a normal float64.
 double power(int exponent) { return of_bits(static_cast<std::uint64_t>(exponent + 1023) << 52); }
 
 // Returns x + y, rounded to odd with 53 bits.
@@ -53,7 +53,7 @@ Rounder::Rounder(const DotModel& model)
       rounding_(model.rounding.value),
       flush_(model.flush_sums.value) {
   to_.low = min_normal(format_);
-  // Below the last binade, no rounding exceeds the largest finite value.
+  // Numbers below the last binade are not rounded beyond the largest finite value.
   to_.high = std::ldexp(1.0, std::ilogb(max_finite(format_)));
   to_.shift = 53 - format_.precision;
   to_.rest = (std::uint64_t{1} << to_.shift) - 1;
@@ -99,7 +99,7 @@ QuickSum::QuickSum(const DotModel& model)
 
 double QuickSum::add(double x, double y) const { return round_(odd_sum(x, y)); }
 
-// Sums a chunk exactly and rounds once.
+// Sums a chunk exactly and rounds the sum once. Returns nothing if 128 bits are too few.
 std::optional<double> QuickSum::exact_chunk(int n, const double* terms, double c) const {
   int largest = -1100;
   if (c != 0) largest = exponent_of(c);
@@ -110,7 +110,8 @@ std::optional<double> QuickSum::exact_chunk(int n, const double* terms, double c
     if (std::signbit(c)) return std::nullopt;
     return 0.0;
   }
-  // Terms may have no bits below `unit`. The sum of 128 terms of 2^(largest + 1) stays below 2^127.
+  // No term may have bits below 2^unit. The sum of 128 terms of at most 2^(largest + 1) then stays
+  // below 2^127 units.
   const int unit = largest - 116;
   __int128 sum = 0;
   const auto take = [&](double term) {
@@ -138,7 +139,8 @@ std::optional<double> QuickSum::exact_chunk(int n, const double* terms, double c
 
 namespace {
 
-// Loops without branches and without chains of additions, which compilers can vectorise.
+// The following loops have no branches and no chains of additions, so that compilers can vectorise
+// them.
 
 // Returns the largest power of two that is at most |v|, but at least `least`. Returns 0 if v is 0.
 inline double power_below(double v, double least) {
@@ -172,7 +174,7 @@ inline double sum_of(int n, const double* values) {
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-// Rounds to an integer, for |x| < 2^51. Near 2^52, float64 rounds to the nearest integer.
+// Rounds x to the nearest integer, for |x| < 2^51: the sum with 1.5 2^52 has no bits below 1.
 inline double nearest_integer(double x) { return (x + 0x1.8p52) - 0x1.8p52; }
 template <Rounding kRounding>
 inline double integer_of(double x) {
@@ -185,7 +187,7 @@ inline double integer_of(double x) {
   if constexpr (kRounding == Rounding::kNearestAway) {
     return cut + std::copysign(std::abs(x - cut) >= 0.5 ? 1.0 : 0.0, x);
   }
-  // To odd: one of two neighbours is odd.
+  // Rounds to odd: of the two neighbouring integers, one is odd.
   const double even = 2 * nearest_integer(cut * 0.5) - cut, left = x - cut;
   return cut + std::copysign((even == 0 ? 1.0 : 0.0) * (left != 0 ? 1.0 : 0.0), x);
 }
@@ -230,7 +232,8 @@ std::optional<double> QuickSum::aligned_chunk(int n, const double* a, const doub
   return round_(value) + 0.0;
 }
 
-// Adds the accumulator to the finished sum of the products, which are aligned by lanes.
+// Adds the accumulator to the finished sum of the products. The products whose k are equal modulo
+// `interleave` are aligned together.
 std::optional<double> QuickSum::joined_chunk(int n, const double* a, const double* b,
                                              double c) const {
   const int kept = model_.kept_bits.value, bits = model_.sum_bits.value,
@@ -240,13 +243,13 @@ std::optional<double> QuickSum::joined_chunk(int n, const double* a, const doubl
     powers[k] = power_below(a[k], least_a_) * power_below(b[k], least_b_);
   }
   const double most = largest_of(n, powers);
-  if (most >= 0x1p126) return std::nullopt;  // a product may be infinite
+  if (most >= 0x1p126) return std::nullopt;  // the product of two finite factors may be infinite
   const int floor = model_.emax_floor.value;
   const int largest = most > 0 ? std::max(floor, exponent_of(most)) : floor;
   const int of_c = c == 0 ? DotModel::kNoFloor : exponent_of(power_below(c, least_c_));
   const int joined = std::max(largest, of_c);
   if (joined == DotModel::kNoFloor) return 0.0;
-  double products = 0;  // in units of 2^(joined - bits)
+  double products = 0;  // sum of the products in units of 2^(joined - bits)
   if (largest != DotModel::kNoFloor) {
     for (int lane = 0; lane < std::min(lanes, n); ++lane) {
       double most_here = 0;
@@ -282,7 +285,7 @@ std::optional<simd::LaneModel> QuickSum::lane_model() const {
       .order = is_aligned                               ? simd::LaneOrder::kAligned
                : m.order.value == ChunkOrder::kPairwise ? simd::LaneOrder::kTree
                                                         : simd::LaneOrder::kOneByOne,
-      // A sum of one product is rounded if chunks are summed one by one.
+      // If chunks are summed one by one, the sum of a chunk of one product is rounded too.
       .rounds_products =
           m.rounds_products() || (m.order.value == ChunkOrder::kSequential && m.chunk.value == 1),
       .rounding = round_.bits(),
@@ -295,8 +298,9 @@ void QuickSum::set_products(std::int64_t n, std::span<const Factors> rows, doubl
                             double* powers) const {
   const bool flushes = model_.flush_inputs.value;
   const std::int64_t lanes = std::ssize(rows);
-  // The rows are interleaved in memory, so each row writes a part of every cache line. A tile is so
-  // small that its lines stay in the first-level cache until all rows have written to them.
+  // The rows of products are interleaved in memory, so that each row writes a part of every cache
+  // line. A tile is so small that its lines stay in the first-level cache until all rows have
+  // written to them.
   constexpr std::int64_t kTile = 64;
   for (std::int64_t begin = 0; begin < n; begin += kTile) {
     const std::int64_t count = std::min(kTile, n - begin);
@@ -323,7 +327,7 @@ void QuickSum::set_products(std::int64_t n, std::span<const Factors> rows, doubl
   }
 }
 
-// Adds products, rounded or not, one by one or by a tree.
+// Adds the products of a chunk one by one or by a tree. They may have been rounded before.
 std::optional<double> QuickSum::chunk_by_steps(int n, double* terms, double c) const {
   if (model_.order.value == ChunkOrder::kSequential) {
     double sum = model_.rounds_products() ? terms[0] : round_(terms[0]);

@@ -1,5 +1,5 @@
-// Computes one sum by a dot model, fast enough to try a hundred thousand models. It gives the bits
-// of dot_oracle.
+// Computes one sum by a dot model, fast enough to try a hundred thousand models. The sum has the
+// bits of dot_oracle().
 #pragma once
 
 #include <bit>
@@ -13,7 +13,7 @@
 
 namespace assay::identify {
 
-// Rounds a sum to an accumulator's format, as the dot model requires.
+// Rounds a sum to the accumulator's format, as the dot model requires.
 class Rounder {
  public:
   explicit Rounder(const DotModel& model);
@@ -22,7 +22,8 @@ class Rounder {
   double operator()(double odd) const {
     const double size = std::abs(odd);
     if (!(size >= to_.low && size < to_.high)) return at_an_end(odd);
-    // The addend carries into the kept bits exactly if the sum is rounded away from zero.
+    // Adding this number to the bits carries into the kept bits only if the sum is rounded away
+    // from zero.
     const auto bits = std::bit_cast<std::uint64_t>(odd);
     const std::uint64_t carried =
         bits + to_.added[std::signbit(odd) ? 1 : 0] + (bits >> to_.shift & to_.to_even);
@@ -41,7 +42,8 @@ class Rounder {
 class QuickSum {
  public:
   static constexpr int kMostChunk = 128;
-  // Aligned terms of at most this many bits, and their sums, are integers that float64 represents.
+  // If terms are aligned to at most this many bits, they and their sums are integers that float64
+  // represents.
   static constexpr int kMostKept = 42;
 
   explicit QuickSum(const DotModel& model);
@@ -51,10 +53,10 @@ class QuickSum {
   // if it overflows, or if the exact sum of a chunk has too many bits.
   std::optional<double> part(std::int64_t n, const double* a, const double* b, double c) const;
 
-  // Returns the model with which lanes compute many such sums at once (simd/sum_lanes.h). Returns
-  // nothing if lanes cannot sum as this model does.
+  // Returns the model with which the lanes of vectors compute many such sums at once
+  // (simd/sum_lanes.h). Returns nothing if lanes cannot sum as this model does.
   std::optional<simd::LaneModel> lane_model() const;
-  // The factors of the products of one sum.
+  // The factors of the products of one sum: arrays a and b.
   struct Factors {
     const double *a, *b;
   };
@@ -72,8 +74,8 @@ class QuickSum {
 
   const DotModel model_;
   Rounder round_;
-  double least_a_, least_b_, least_c_;  // smallest normal values of a, b and c
-  double infinite_;                     // aligned sums of this size are infinite
+  double least_a_, least_b_, least_c_;  // smallest normal values of a, of b and of the accumulator
+  double infinite_;                     // aligned sums of at least this size are infinite
 };
 
 }  // namespace assay::identify

@@ -21,7 +21,8 @@ struct Order {
   std::map<std::string, Attribute> parameters;
 };
 
-// True for the parameters of an order. Those of the order that is tried replace the case's own.
+// True if a parameter belongs to an order of adding. The search replaces the case's own such
+// parameters.
 bool is_of_order(const std::string& name) {
   static const std::vector<Parameter> all = plan_parameters({});
   return name == "compute_dtype" ||
@@ -67,8 +68,8 @@ bool same_bits(const Tensor& x, const Tensor& y, std::int64_t element) {
   return a == b || (is_nan(x.format(), a) && is_nan(y.format(), b));
 }
 
-// Returns the number of elements that agree, or -1 if the machine does not accept the case with
-// this order.
+// Returns the number of recorded elements that the machine gives with this order, or -1 if it does
+// not accept the case with this order.
 std::int64_t agreement(const Case& c, const Order& order, const Tensor& recorded, int threads) {
   try {
     const Tensor result = emulate(ordered(c, order), *order.machine, threads);
@@ -82,7 +83,8 @@ std::int64_t agreement(const Case& c, const Order& order, const Tensor& recorded
   }
 }
 
-// Returns the case with its input's elements rotated, as more data of the same kind.
+// Returns the case with its input's elements rotated by `by` places, which is more data of the same
+// kind.
 Case turned(Case c, std::int64_t by) {
   Tensor& x = c.inputs.at(find_operator(c.op)->inputs.front().name);
   const auto width = static_cast<std::int64_t>(x.format().storage_bytes);
@@ -113,8 +115,8 @@ std::string one_line(const Order& order) {
   return line;
 }
 
-// Searches the trees of kernels. Returns nothing if the search does not accept the case. The
-// finding then has the reason.
+// Searches the trees by which kernels add. If the search does not accept the case, returns nothing
+// and writes the reason to the finding.
 std::optional<SumOrderFinding> trees_of(const Case& c, int threads, Finding& f) {
   try {
     SumOrderFinding found = find_sum_order({recorded_sums(c, f.producer)}, threads);
@@ -133,15 +135,16 @@ void list_trees(const SumOrderFinding& found, std::size_t first, Finding& f) {
   }
 }
 
-// Returns why there are too few sums to trust a tree that gives all of them. Returns an empty
-// string if there are enough.
+// Returns the reason why there are too few sums to trust a tree that gives all of them. Returns an
+// empty string if there are enough.
 std::string why_by_chance(const SumOrderFinding& found) {
   if (found.by_chance <= kMostByChance) return "";
   return formatted("too few sums, {}, for {} trees: some {} wrong ones would give them by chance",
                    grouped(found.sums), grouped(found.tried), short_number(found.by_chance, 2));
 }
 
-// Uses the trees of kernels, if no machine's own order gives the sums.
+// Writes the result of the search for trees to the finding, if no machine's own order gives the
+// sums.
 void take_trees(const Case& c, int threads, const SumOrderFinding& found, Finding& f) {
   if (found.fits.empty() && found.agree <= f.agree) return;
   if (!found.fits.empty()) {
@@ -154,8 +157,8 @@ void take_trees(const Case& c, int threads, const SumOrderFinding& found, Findin
   f.of = found.sums;
   f.first.clear();
   f.is_row = false;
-  // The first vector unit with the most agreeing elements: the case's machine is tried first, then
-  // the others, plain ones first.
+  // Chooses the vector unit that gives the most elements. The case's machine is tried first, then
+  // the others, with plain processors first. The first of equally good ones is chosen.
   f.model.clear();
   const Tensor& recorded = c.output().recorded.at(f.producer).tensor;
   std::int64_t most = -1;
@@ -181,7 +184,7 @@ void take_trees(const Case& c, int threads, const SumOrderFinding& found, Findin
   list_trees(found, 1, f);
 }
 
-// Returns the sentence about the finding, decided or not.
+// Returns the finding's sentence, for a decided and for an undecided order.
 std::string reduction_sentence(const Finding& f) {
   const std::string words = order_in_words(f.parameters);
   const std::string noun = f.op == "reduce_mean" ? "means" : "sums";
@@ -250,7 +253,7 @@ Finding searched(const Case& c, Finding f, int threads) {
       evidence.differ = recorded.size() - agree;
     }
   }
-  std::vector<const Order*> rivals;  // one machine for each order
+  std::vector<const Order*> rivals;  // the first fitting machine of each other order
   for (const Order* order : fits) {
     if (order == nearest) continue;
     if (equivalent_orders(c, *nearest, *order, threads)) {
@@ -263,7 +266,7 @@ Finding searched(const Case& c, Finding f, int threads) {
     }
   }
   f.evidence.push_back(evidence);
-  // A tree of another kind may also give the sums.
+  // Even if a machine's order gives all sums, a tree of another kind may give them, too.
   const auto found = trees_of(c, threads, f);
   if (found && found->outcome == SumOrderOutcome::kUndecided) {
     f.note = why_by_chance(*found);

@@ -13,7 +13,8 @@ namespace {
 struct UnitWords {
   std::string_view machine;
   std::string_view matrix_unit;
-  std::string_view float32_unit = {};  // if the matrix unit does not take float32
+  // Name of the unit for float32, if the matrix unit does not take float32.
+  std::string_view float32_unit = {};
 };
 constexpr UnitWords kUnitWords[] = {
     {"ascend910b", "Ascend 910B's cube unit"},
@@ -25,7 +26,7 @@ constexpr UnitWords kUnitWords[] = {
     {"cdna1", "CDNA1's matrix cores"},
     {"cdna2", "CDNA2's matrix cores"},
     {"cdna3", "CDNA3's matrix cores"},
-    // Plain loops of a processor have no unit of their own.
+    // Plain loops of a processor run on no special unit, so the machine's name stands for it.
     {"cpu_fma", "cpu_fma"},
     {"cpu_mul_add", "cpu_mul_add"},
 };
@@ -54,7 +55,8 @@ std::string spaced(std::string_view name) {
   return words;
 }
 
-// Returns " toward zero", for example. Returns an empty string for rounding to nearest even.
+// Returns the rounding in words with a space before them, such as " toward zero". Returns an empty
+// string for rounding to nearest even.
 std::string rounding_in_words(Rounding rounding) {
   return rounding == Rounding::kNearestEven ? "" : " " + spaced(rounding_name(rounding));
 }

@@ -117,7 +117,7 @@ Candidate canonical(const Sums& s, Candidate c) {
 
 namespace {
 
-// Returns the first candidate of each form.
+// Returns the first of all candidates that have the same form.
 template <typename Form>
 std::vector<Candidate> first_of_each(const std::vector<Candidate>& candidates, const Form& form) {
   std::set<decltype(key_of(Candidate{}))> seen;
@@ -159,7 +159,8 @@ Candidate candidate_of(const Sums& s, const Machine& machine, const DotModel& ro
 
 namespace {
 
-// Returns the formats that a unit reads: those of the operands, or that of their conversion.
+// Returns the formats of a and b that a unit reads: those of the operands, or the format to which
+// both are converted.
 std::pair<std::string_view, std::string_view> inputs_of(const Sums& s,
                                                         const Conversion& conversion) {
   if (conversion.compute != nullptr) return {conversion.compute->name, conversion.compute->name};
@@ -218,7 +219,8 @@ std::vector<Candidate> grid(const Sums& s, const Conversion& conversion, bool sm
       }
     }
   };
-  // Accumulators: float32 with every rounding, and narrower ones with the roundings of hardware.
+  // The accumulators to try: float32 with every rounding, and narrower ones with the roundings of
+  // known hardware.
   struct Width {
     std::string_view accumulator;
     int mantissa_bits;
@@ -233,7 +235,7 @@ std::vector<Candidate> grid(const Sums& s, const Conversion& conversion, bool sm
   }
   const int deepest = static_cast<int>(std::clamp<std::int64_t>(s.k, 1, 64));
   for (int chunk = 1; chunk <= 64; ++chunk) {
-    // All chunks longer than K are the same. The next power of two represents them.
+    // All chunks longer than K compute the same. The next power of two represents them.
     if (chunk > deepest && !(is_power(chunk) && chunk < 2 * deepest)) continue;
     if (small && !is_power(chunk)) continue;
     for (const Width& width : widths) {

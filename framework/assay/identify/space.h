@@ -31,7 +31,7 @@ struct Conversion {
   const Format* compute = nullptr;
   Rounding rounding = Rounding::kNearestEven;
   bool in_two_terms = false;
-  bool is_rare = false;  // tried only with the rows of machines
+  bool is_rare = false;  // true if it is tried only with the rows of machines
 };
 std::vector<Conversion> conversions_of(const Sums& sums);
 
@@ -47,9 +47,10 @@ Candidate canonical(const Sums& sums, Candidate candidate);
 // Returns the largest number of terms that are summed before scales change, or K if they do not
 // change.
 std::int64_t longest_stretch(const Sums& sums);
-// Returns each candidate once.
+// Returns the candidates without repetitions.
 std::vector<Candidate> each_once(const std::vector<Candidate>& candidates);
-// Returns the first of all candidates whose canonical() forms are the same().
+// Returns the candidates, of which only the first one is kept if their canonical() forms are the
+// same().
 std::vector<Candidate> each_once(const Sums& sums, const std::vector<Candidate>& candidates);
 
 // Returns a dot model of the table, or of a file, as a candidate for these sums.

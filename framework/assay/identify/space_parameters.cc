@@ -40,8 +40,8 @@ void set_value(T& to, const auto& value) {
 
 bool is_aligned(const Candidate& c) { return c.model.kept_bits.value > 0; }
 
-// Returns candidates that differ from one in the value that `set` changes. Leaves out the candidate
-// itself.
+// Returns copies of a candidate, each with one of the values, which `set` sets. Leaves out the
+// candidate itself.
 template <typename Values, typename Set>
 std::vector<Candidate> changed(const Candidate& from, const Values& values, const Set& set) {
   std::vector<Candidate> all;
@@ -83,7 +83,8 @@ std::array<const Format*, 2> sum_formats(const Sums& s, const Candidate&) {
   return {nullptr, s.output};
 }
 
-// A parameter that is the member at(candidate). `values` returns the values that a search tries.
+// Returns a parameter that is a member of a candidate, which at(candidate) returns. `values`
+// returns the values that a search tries.
 template <typename Matters, typename At, typename Values>
 SpaceParameter member(std::string_view name, const Matters& matters, const At& at,
                       const Values& values) {
@@ -97,7 +98,8 @@ SpaceParameter member(std::string_view name, const Matters& matters, const At& a
               }};
 }
 
-// The values of flags, roundings and orders, whatever the sums are.
+// These functions return the values of flags, roundings and orders to try. The values do not depend
+// on the sums.
 auto flags(const Sums&, const Candidate&) { return std::array{false, true}; }
 auto roundings(const Sums&, const Candidate&) { return all_roundings(); }
 template <auto... kValues>
@@ -178,7 +180,7 @@ const std::vector<SpaceParameter>& rows() {
                            to.model.accumulator = measured(v);
                            if (full) to.model.mantissa_bits = measured(0);
                          });
-             // The same number of bits, with float32's range.
+             // Also tries a float32 accumulator with the same number of mantissa bits.
              Candidate wide = c;
              wide.model.accumulator = measured(std::string_view("float32"));
              if (!same(wide, c)) others.push_back(wide);
@@ -233,7 +235,8 @@ const std::vector<SpaceParameter>& rows() {
           [](const Sums& s, const Candidate& c) { return is_cut(s, c) && c.split.first == 0; },
           [](auto& c) -> auto& { return c.split.dealt; },
           [](const Sums& s, const Candidate& c) {
-            std::vector<std::int64_t> values;  // fewer parts than pieces
+            // Numbers of parts that are smaller than the number of pieces.
+            std::vector<std::int64_t> values;
             for (const std::int64_t v : kDealtParts) {
               if (v * c.split.terms < s.k) values.push_back(v);
             }

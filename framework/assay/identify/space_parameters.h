@@ -12,11 +12,11 @@ namespace assay::identify {
 
 // One parameter of a candidate.
 struct SpaceParameter {
-  std::string_view name;  // the name that --machine or the operator takes
+  std::string_view name;  // the name that --machine or the operator gives the parameter
   // True if the parameter has a meaning in this candidate, and the data could show its value.
   std::function<bool(const Sums& sums, const Candidate& candidate)> matters;
   std::function<std::string(const Sums& sums, const Candidate& candidate)> value;
-  // Returns the candidate with every other value that a search tries.
+  // Returns copies of the candidate, one for each other value that a search tries.
   std::function<std::vector<Candidate>(const Sums& sums, const Candidate& candidate)> others;
 };
 std::vector<SpaceParameter> const& space_parameters();

@@ -17,8 +17,9 @@
 namespace assay::identify {
 namespace {
 
-// Rounds a float64 sum to the format of partial sums, to nearest even. For two numbers of at most
-// 24 bits, the float64 sum rounded again equals the exact sum rounded once (machine/vector.cc).
+// These functors round a float64 sum to the format of partial sums, to nearest even. For two
+// numbers of at most 24 bits, the float64 sum rounded again equals the exact sum rounded once
+// (machine/vector.cc).
 struct ToFloat64 {
   double operator()(double v) const { return v; }
 };
@@ -72,7 +73,7 @@ void add_all(const std::vector<Additions>& all, const Format& sums, double* x) {
     add_all(all, ToNarrow(sums), x);
 }
 
-// A row and its recorded sum.
+// A row of numbers and its recorded sum.
 struct Row {
   const double* x;
   std::int64_t terms;
@@ -86,7 +87,7 @@ class Search {
     const Format& input = *recordings.front().input;
     for (const RecordedSums& r : recordings) take(r, input);
     if (rows_.empty()) refuse("every recorded sum has NaN or infinity");
-    // Short sums are tried first.
+    // Tries rows with few terms first, because they take the least time.
     std::stable_sort(rows_.begin(), rows_.end(),
                      [](const Row& a, const Row& b) { return a.terms < b.terms; });
     for (const Row& row : rows_) lengths_.insert(row.terms);
@@ -164,7 +165,7 @@ class Search {
     add_all(schedule.second_stage(), *model.second, x.data());
     return is_sum(row, x[0]);
   }
-  // True if the model gives all rows from index `from` on.
+  // True if the model gives the recorded sums of all rows from index `from` on.
   bool fits(const SumOrderModel& model, std::size_t from) const {
     std::optional<SumSchedule> schedule;
     for (std::size_t i = from; i < rows_.size(); ++i) {
@@ -187,7 +188,7 @@ class Search {
     return agree;
   }
 
-  // Calls body(i) for all i < n, in parallel parts. Returns the i for which it returned true.
+  // Calls body(i) for all i < n, on several threads. Returns all i for which body(i) returned true.
   template <typename Body>
   std::vector<std::size_t> chosen(std::size_t n, const Body& body) const {
     constexpr std::size_t kPart = 64;
@@ -206,7 +207,8 @@ class Search {
     return all;
   }
 
-  // Adds the models that fit, until too many do. Returns how many were tried.
+  // Adds the models that fit to `fitting`, until too many do. Returns the number of models that
+  // were tried.
   std::int64_t try_whole(const std::vector<SumOrderModel>& models,
                          std::vector<SumOrderModel>& fitting) const {
     constexpr std::size_t kBatch = 4096;
@@ -222,7 +224,7 @@ class Search {
     return static_cast<std::int64_t>(std::min(first, models.size()));
   }
 
-  // Tries sums of two stages. The second stages are tried on the sums of the blocks of the first
+  // Tries models with two stages. First tries the second stages on the blocks' sums of the first
   // row, which are computed once for each first stage.
   void try_blocks(const SumOrderSpace& space, std::vector<SumOrderModel>& fitting,
                   std::int64_t& tried) const {
@@ -265,7 +267,8 @@ class Search {
     }
   }
 
-  // Returns one stage for each tree over these numbers of terms.
+  // Returns the stages, of which only one is kept if they have the same trees over these numbers of
+  // terms.
   static std::vector<SumStage> distinct(const std::vector<SumStage>& stages,
                                         const std::vector<std::int64_t>& lengths) {
     const Format& any = format_named("float32");
@@ -286,7 +289,7 @@ class Search {
     for (const std::int64_t n : lengths_) key = key * 31 + sum_order_tree(model, n);
     return key;
   }
-  // Keeps only the model with the fewest parameters of each tree.
+  // Keeps only one model of each tree, the one with the fewest parameters.
   void keep_one_of_each(std::vector<SumOrderModel>& models) const {
     std::unordered_map<std::uint64_t, std::size_t> place;
     std::vector<SumOrderModel> all;
@@ -302,9 +305,9 @@ class Search {
     models = std::move(all);
   }
 
-  // Returns the probability that a tree gives every sum although the kernel used another one. It is
-  // a product over rows: the share of a sample of trees that give the row's sum, in the format with
-  // the largest product.
+  // Returns the probability that a tree gives every sum although the kernel used another one. For
+  // each row, it takes the share of a sample of trees that give the row's sum, and multiplies these
+  // shares. The format with the largest product counts.
   double chance_of_a_wrong_tree(const SumOrderSpace& space) const {
     constexpr std::size_t kSample = 200, kRows = 64;
     const std::size_t step = std::max<std::size_t>(1, space.whole.size() / kSample);
@@ -316,7 +319,8 @@ class Search {
         sample.push_back({{space.whole[i]}, format, format});
       }
       keep_one_of_each(sample);
-      std::vector<double> agree(rows, 1);  // as if one more tree agreed, and one more did not
+      // Begins as if one more tree agreed and one more did not.
+      std::vector<double> agree(rows, 1);
       for (const SumOrderModel& model : sample) {
         for (std::size_t i = 0; i < rows; ++i) {
           agree[i] += gives(model, SumSchedule(model.plan, rows_[i].terms), rows_[i]) ? 1 : 0;
@@ -441,7 +445,7 @@ class Search {
   int threads_;
   std::vector<Row> rows_;
   std::set<std::int64_t> lengths_;
-  std::vector<const Format*> formats_;  // formats of partial sums
+  std::vector<const Format*> formats_;  // formats of partial sums to try
 };
 
 }  // namespace
@@ -466,7 +470,7 @@ RecordedSums recorded_sums(const Case& c, const std::string& producer) {
   }
   RecordedSums r{&x.format(), &sums.format(), e.n, {}, sums.view().values()};
   if (is_mean) {
-    // Only division by a power of two keeps all bits of the sum.
+    // A mean keeps all bits of the sum only if the divisor is a power of two.
     if (!std::has_single_bit(static_cast<std::uint64_t>(e.n))) {
       refuse_case(c.name,
                   "a mean of {} numbers hides the last bits of their sum; of "

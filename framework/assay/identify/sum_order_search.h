@@ -11,7 +11,7 @@
 
 namespace assay::identify {
 
-// Sums of `terms` numbers each: the rows of x one after the other, and the sum of each row. The
+// The rows of x, `terms` numbers each, one after the other, and the recorded sum of each row. The
 // formats are those that the kernel read and wrote.
 struct RecordedSums {
   const Format* input = nullptr;
@@ -29,36 +29,38 @@ RecordedSums recorded_sums(const Case& test_case, const std::string& producer);
 
 enum class SumOrderOutcome : std::uint8_t {
   kFound,      // one tree and its formats give every sum
-  kUndecided,  // several do, or one does that could do so by chance
-  kNone,       // no tree that was tried does
+  kUndecided,  // several trees do, or one that could do so by chance
+  kNone,       // no tree that was tried gives every sum
 };
 
-// The evidence for a parameter of the model that was found. `rival` is the other value that differs
-// in the fewest sums. Values that give the same tree over this number of terms are left out.
+// The evidence for a parameter of the model that was found. `rival` is the other value with which
+// the fewest sums differ from the recorded ones. Values that give the same tree over this number of
+// terms are left out.
 struct SumOrderEvidence {
   std::string parameter, value;
   std::string rival;        // empty if no other value gives another tree
-  std::int64_t differ = 0;  // number of sums that differ with the rival
+  std::int64_t differ = 0;  // number of sums that differ from the recorded ones with `rival`
 };
 
 struct SumOrderFinding {
   SumOrderOutcome outcome = SumOrderOutcome::kNone;
-  // For each tree that gives every sum, the model with the fewest parameters. Likely trees come
-  // first.
+  // The models that give every sum. If several models have the same tree, only the one with the
+  // fewest parameters is listed. Likely trees come first.
   std::vector<SumOrderModel> fits;
-  bool has_more = false;   // true if the search stopped because kMostFits trees fit
-  SumOrderModel nearest;   // the first of `fits`; if none fits, the one with the most correct sums
-  std::int64_t agree = 0;  // number of sums that `nearest` gives
+  bool has_more = false;  // true if the search stopped because kMostFits trees fit
+  // The first of `fits`. If no model fits, the one that gives the most sums.
+  SumOrderModel nearest;
+  std::int64_t agree = 0;  // number of recorded sums that `nearest` gives
   std::int64_t sums = 0;   // number of all sums without NaN or infinity
   std::int64_t tried = 0;  // number of models tried
-  double by_chance = 0;    // expected number of wrong models that give every sum
-  // The formats of the first stage's partial sums that fit, by name. If there is only one, the
-  // format is decided, even if the tree is not.
+  double by_chance = 0;    // expected number of wrong models that give every sum by chance
+  // The formats of the first stage's partial sums with which a model fits, by name. If there is
+  // only one, the format is decided, even if the tree is not.
   std::vector<std::string> formats;
   std::vector<SumOrderEvidence> evidence;  // only for kFound
 };
 
-// The longest sums that are searched.
+// The largest number of terms of a sum that is searched.
 inline constexpr std::int64_t kMostSumTerms = 1 << 16;
 // The search stops at this number of models that fit.
 inline constexpr std::size_t kMostFits = 1000;

@@ -8,7 +8,7 @@
 namespace assay::identify {
 namespace {
 
-// SplitMix64's finaliser (Steele, Lea and Flood, OOPSLA 2014).
+// Mixes the bits of a number: SplitMix64's finaliser (Steele, Lea and Flood, OOPSLA 2014).
 std::uint64_t mixed(std::uint64_t v) {
   v += 0x9e3779b97f4a7c15u;
   v = (v ^ (v >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -19,8 +19,8 @@ std::uint64_t mixed(std::uint64_t v) {
 constexpr MeetOrder kMeets[] = {MeetOrder::kDescending, MeetOrder::kAscending,
                                 MeetOrder::kSequential};
 
-// Calls use(stage) for every way to combine the lanes of a stage. Tries groups of `least` lanes and
-// more.
+// Calls use(stage) for every way to join the sums of a stage's lanes, also in groups (warps) of at
+// least `least` lanes.
 template <typename Use>
 void each_lane_order(SumStage stage, std::int64_t least, const Use& use) {
   for (const MeetOrder order : kMeets) {
@@ -32,7 +32,7 @@ void each_lane_order(SumStage stage, std::int64_t least, const Use& use) {
     for (std::int64_t warp = least; warp < stage.lanes; warp *= 2) {
       stage.warp = warp;
       for (const bool first : {false, true}) {
-        // This equals descending offsets over all lanes.
+        // Skips a stage that equals descending offsets over all lanes.
         if (first && order == MeetOrder::kDescending) continue;
         stage.warps_first = first;
         use(stage);
@@ -41,7 +41,7 @@ void each_lane_order(SumStage stage, std::int64_t least, const Use& use) {
   }
 }
 
-// Calls use(stage) for every order of the stage's accumulators.
+// Calls use(stage) for every order in which the stage's accumulators may be joined.
 template <typename Use>
 void each_accumulator_order(SumStage stage, const Use& use) {
   for (const MeetOrder order :
@@ -82,7 +82,7 @@ void add_whole(std::int64_t n, std::vector<SumStage>& to) {
   for (std::int64_t lanes = 2; lanes <= 1024 && lanes < 2 * n; lanes *= 2) {
     for (std::int64_t vector = 1; vector <= 16 && lanes * vector < 2 * n; vector *= 2) {
       for (std::int64_t accumulators = 1; accumulators <= 16; accumulators *= 2) {
-        // If each lane takes elements only once, more accumulators have no use.
+        // If each lane takes elements only once, it cannot use more than `vector` accumulators.
         if (lanes * vector >= n && accumulators > vector) break;
         SumStage stage{.family = SumFamily::kLanes};
         stage.lanes = lanes;
@@ -99,7 +99,7 @@ void add_whole(std::int64_t n, std::vector<SumStage>& to) {
       }
     }
   }
-  // One lane, whose accumulators take the elements in turn.
+  // Adds stages of one lane, whose accumulators take the elements in turn.
   for (std::int64_t accumulators = 2; accumulators <= 64; accumulators *= 2) {
     SumStage stage{.family = SumFamily::kLanes};
     stage.accumulators = accumulators;

@@ -11,8 +11,8 @@
 
 namespace assay::identify {
 
-// A tree of additions, and the formats to which its sums are rounded, to nearest even: that of the
-// first stage and, for a plan with blocks, that of the second.
+// A tree of additions, and the formats to which its sums are rounded, to nearest even: `sums` for
+// the first stage and, if the plan has blocks, `second` for the second stage.
 struct SumOrderModel {
   SumPlan plan;
   const Format* sums = nullptr;
@@ -28,11 +28,11 @@ std::string sum_order_text(const SumOrderModel& model);
 // addition. Models with the same hash give the same sums, except for a chance of about 2^-60.
 std::uint64_t sum_order_tree(const SumOrderModel& model, std::int64_t n);
 
-// The stages that a search tries for up to n terms, likely ones first.
+// The stages that a search tries for sums of up to n terms. Likely stages come first.
 struct SumOrderSpace {
   explicit SumOrderSpace(std::int64_t n);
 
-  std::vector<SumStage> whole;       // for sums of one stage
+  std::vector<SumStage> whole;       // stages for sums that have only one stage
   std::vector<std::int64_t> blocks;  // lengths of blocks
   // Stages that sum a block, and stages that sum the blocks' sums.
   std::vector<SumStage> in_block, second;

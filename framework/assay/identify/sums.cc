@@ -20,12 +20,12 @@ void append(std::vector<double>& to, const std::vector<double>& values) {
   to.insert(to.end(), values.begin(), values.end());
 }
 
-// Reads the rows of a, the rows of the transposed b, and which of them make an element.
+// Reads the rows of a and of the transposed b, and which row of a and of b each element multiplies.
 void read_product(const Case& c, Sums& s) {
   const MatmulShape shape = matmul_shape(c);
   s.k = shape.k;
   s.count = shape.batch * shape.m * shape.n;
-  // An operand without batches is used for all of them.
+  // An operand without batch dimensions is used for all batches.
   const auto is_batched = [&](const char* name) { return c.input(name).shape().size() > 2; };
   const std::int64_t a_batches = is_batched("a") ? shape.batch : 1,
                      b_batches = is_batched("b") ? shape.batch : 1;
@@ -44,7 +44,7 @@ void read_product(const Case& c, Sums& s) {
   }
 }
 
-// Reads the scales of an operand's rows (for b, columns) over K, and the positions at which they
+// Reads the scales of each operand's rows (for b, columns) along K, and the positions at which they
 // change.
 void read_scales(const Case& c, Sums& s) {
   const MatmulShape shape = matmul_shape(c);
@@ -133,7 +133,8 @@ void note_what_is_exercised(Sums& s) {
 // changes refute models that are not exact enough.
 void find_order(Sums& s) {
   struct Rank {
-    double distance;  // from where the rounding of the exact sum changes, in ulps (at most 0.5)
+    // Distance of the exact sum from where its rounding changes, in ulps (at most 0.5).
+    double distance;
     std::int64_t element;
   };
   std::vector<Rank> wrong, right;
@@ -285,7 +286,8 @@ double Trial::part(std::int64_t n, const double* a, const double* b, double c) c
   return dot_part_oracle(model_, n, a, 1, b, 1, c);
 }
 
-// Adds partial sums in float32, as dot_matmul and dot_oracle do with promotion_interval.
+// Adds partial sums of `interval` terms in float32, as dot_matmul and dot_oracle do with
+// promotion_interval.
 double Trial::promoted(std::int64_t interval, std::int64_t n, const double* a, const double* b,
                        double c) const {
   if (interval == 0) return part(n, a, b, c);
@@ -296,7 +298,7 @@ double Trial::promoted(std::int64_t interval, std::int64_t n, const double* a, c
   return static_cast<double>(total);
 }
 
-// Divides K into parts of one size, as dot_matmul and dot_oracle do.
+// Divides K into parts of one length, as dot_matmul and dot_oracle do.
 double Trial::divided(std::int64_t n, const double* a, const double* b, double c) const {
   const std::int64_t interval = candidate_.split.terms;
   if (interval == 0) return part(n, a, b, c);
@@ -308,12 +310,12 @@ double Trial::divided(std::int64_t n, const double* a, const double* b, double c
   return static_cast<double>(total);
 }
 
-// Divides K into other parts, and adds operands in two terms, as dot_matmul and dot_oracle do.
+// Divides K in other ways, and adds operands in two terms, as dot_matmul and dot_oracle do.
 double Trial::ordered(const Rows& rows, double c) const {
   const double *a = rows.a, *b = rows.b;
   std::vector<double> x, y;
   for (const KOrder::Term& term : order_->terms) {
-    // Remainders exist if an order has such terms.
+    // If an order has terms with remainders, the remainders exist.
     // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker)
     x.push_back((term.pass == KOrder::Pass::kRestOfA ? rows.a_rest : rows.a)[term.k]);
     // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker)

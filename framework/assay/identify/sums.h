@@ -1,4 +1,4 @@
-// A recorded product as sums to explain: each element is a separate sum of products.
+// Reads a recorded product as sums to explain: each element is a separate sum of products.
 #pragma once
 
 #include <cstdint>
@@ -15,26 +15,27 @@ namespace assay::identify {
 
 // A model that may have computed the elements: a dot model, and the parameters of a case.
 struct Candidate {
-  // `input` (and `other_input`) are the formats that the unit takes, after a conversion.
-  // promotion_interval is 0, because `split` has it.
+  // The unit's model. `input` (and `other_input`) are the formats that the unit takes, after a
+  // conversion. promotion_interval is 0, because `split` has the interval.
   DotModel model;
-  // The division of K. Parts of one size that are added in float32 in ascending order are those of
-  // split_k or promotion_interval.
+  // The division of K. Parts of one length that are added in float32 in ascending order stand for
+  // split_k and for promotion_interval.
   KSplit split;
-  // Each part is promoted separately after this number of terms, which is less than `split.terms`.
-  // 0 means never.
+  // Inside each part, partial sums are promoted after this number of terms, which is less than
+  // `split.terms`. 0 means never.
   std::int64_t inner_interval = 0;
   bool bias_first = false;         // the sum begins with the bias
   bool round_before_bias = false;  // the sum is rounded before the bias is added last
-  bool fused = true;               // for scaled sums: sum + partial * scale is rounded once
+  bool fused = true;               // sum + partial * scale is rounded once, for scaled sums
   ScaleOrder scale_order = ScaleOrder::kTogether;
-  const Format* compute = nullptr;  // the format to which operands are rounded first, or nullptr
+  const Format* compute = nullptr;  // the format to which operands are converted first, or nullptr
   Rounding compute_rounding = Rounding::kNearestEven;
-  bool in_two_terms = false;  // the remainders are multiplied, too (compute_terms)
+  // True if operands have two terms: the remainders are multiplied, too (compute_terms).
+  bool in_two_terms = false;
   Rounding output_rounding = Rounding::kNearestEven;
 };
 
-// The elements of one recorded output.
+// The elements of one recorded output, as sums of products.
 struct Sums {
   std::string case_name, output_name, producer;
   std::string op;
@@ -43,7 +44,7 @@ struct Sums {
   // Element i is the sum over k of a[a_row[i] * K + k] b[b_row[i] * K + k].
   std::vector<double> a, b;
   std::vector<std::int64_t> a_row, b_row;
-  std::vector<double> start;            // c of dot, or the bias of a product, or empty
+  std::vector<double> start;            // start values: c of dot, the bias of a product, or empty
   std::vector<std::uint64_t> recorded;  // stored elements
   // Elements in the order in which they are tried, the most informative ones first.
   std::vector<std::int64_t> order;
@@ -59,12 +60,14 @@ struct Sums {
   std::vector<std::int64_t> cuts;
   std::vector<float> a_scales, b_scales;  // rows x stretches
 
-  // The features that the data exercise. A parameter of a feature that they do not exercise changes
+  // Features of the data. If the data do not have a feature, the parameters that handle it change
   // nothing.
   bool has_subnormal_inputs = false;
-  bool has_specials = false;   // NaN or infinity among operands and starts
-  int smallest_exponent = 0;   // of the products and starts that are not 0, or large if all are 0
-  double smallest_result = 0;  // of the recorded elements that are not 0, or infinity if all are
+  bool has_specials = false;  // operands or start values hold NaN or infinity
+  // Smallest exponent of the products and start values that are not 0. A large number if all are 0.
+  int smallest_exponent = 0;
+  // Smallest size of the recorded elements that are not 0. Infinity if all are 0.
+  double smallest_result = 0;
 };
 
 // Returns the sums of one recorded output of a case. Throws Refusal, which names the
@@ -72,15 +75,15 @@ struct Sums {
 // case's dtype and shape.
 Sums sums_of(const Case& test_case, const std::string& producer);
 
-// The operands as candidates with one conversion read them, and the remainders.
+// The operands after the conversion of a candidate and, if it has two terms, the remainders.
 struct Operands {
   std::vector<double> a, b;
   std::vector<double> a_rest, b_rest;  // only for operands in two terms
 };
 Operands converted(const Sums& sums, const Candidate& candidate);
 
-// A sum of terms like that of an element: a row of a with a row of b whose terms are rotated by
-// `turn` places, and the start value of an element.
+// New data of the same kind: the sum of products of a row of a and a row of b whose terms are
+// rotated by `turn` places. The start value is that of an element.
 struct Pairing {
   std::int64_t a_row, b_row, turn, element;
 };
@@ -95,17 +98,17 @@ double with_last_term(const Sums& sums, const Candidate& candidate, std::int64_t
                       double sum);
 bool is_recorded(const Sums& sums, const Candidate& candidate, std::int64_t element, double sum);
 
-// A candidate with the operands that it reads. The constructor's arguments must outlive it, except
+// Computes the elements by a candidate. The constructor's arguments must outlive the object, except
 // the candidate.
 class Trial {
  public:
-  // `operands` are converted as the candidate requires.
+  // `operands` must be converted as the candidate requires.
   Trial(const Sums& sums, const Operands& operands, const Candidate& candidate);
 
   // Returns the element before it is rounded to the output's format.
   double sum(std::int64_t element) const;
-  // Returns the sum of other terms, with the scales of the pairing's element. This is what the same
-  // kernel would compute for more data of the same kind.
+  // Returns the sum of a pairing's terms, with the scales of the pairing's element. This is what
+  // the same kernel would compute for more data of the same kind.
   double other_sum(const Pairing& pairing) const;
   std::uint64_t bits(std::int64_t element) const;
   bool agrees(std::int64_t element) const;
@@ -128,11 +131,11 @@ class Trial {
 
   const Sums& sums_;
   Candidate candidate_;
-  DotModel model_;  // the model as the operator uses it
+  DotModel model_;  // the candidate's model with the operator's changes
   QuickSum quick_;
   const Operands& operands_;
   bool finite_;
-  // The order of K, unless a sum simply takes it in parts of one size.
+  // The order of summation along K. Empty if a sum simply takes K in parts of one length.
   std::optional<KOrder> order_;
 };
 
