@@ -25,12 +25,13 @@ bool is_float32(const Format& f) {
          f.specials == Specials::kInfNan;
 }
 
-// The value of every code of a format of at most 16 bits, made once. The key is the meaning of the
-// format's codes, not the address of its row.
+// Returns the value of every code of a format of at most 16 bits. The table is made once. Its key
+// is the meaning of the format's codes, not the address of its row.
 const double* value_table(const Format& f) {
   using Meaning = std::tuple<Kind, Specials, int, int, int, int>;
   static std::mutex mutex;
-  static std::map<Meaning, std::vector<double>> tables;  // the vectors keep their addresses
+  // Adding a table does not move the values of other tables.
+  static std::map<Meaning, std::vector<double>> tables;
   const std::lock_guard lock(mutex);
   auto& table = tables[{f.kind, f.specials, f.bits, f.exponent_bits, f.precision, f.bias}];
   if (table.empty()) {
@@ -72,8 +73,8 @@ std::optional<Storage> storage_of(const Format& f) {
   }
 }
 
-// Formats that the rounding kernel of float64 covers. They have a sign, exponent, mantissa and
-// infinity, and the inverse of their smallest value is a float64.
+// True if the rounding kernel of float64 covers the format. Such formats have a sign, exponent,
+// mantissa and infinity, and the inverse of their smallest value is a float64.
 bool is_plain(const Format& f) {
   return f.is_float() && f.specials == Specials::kInfNan && f.precision < 53 &&
          min_subnormal(f) >= 0x1p-1022;
@@ -83,7 +84,8 @@ simd::RoundSpec round_spec(const Format& f) {
   return {53 - f.precision, min_normal(f), min_subnormal(f), max_finite(f)};
 }
 
-// Returns the format as the float32 kernels describe it. Empty if they do not cover it.
+// Returns the description of the format for the float32 kernels. Empty if they do not cover the
+// format.
 std::optional<simd::SmallFloat> small_float(const Format& f, Overflow overflow) {
   const bool covered = f.is_float() && f.specials != Specials::kTapered &&
                        f.specials != Specials::kScale && f.storage_bytes <= 2 &&
@@ -110,15 +112,16 @@ std::optional<simd::SmallFloat> small_float(const Format& f, Overflow overflow) 
   return small;
 }
 
-constexpr std::size_t kBlock = 1024;  // elements of a block that stays in the first-level cache
+// Number of elements whose values stay in the first-level cache.
+constexpr std::size_t kBlock = 1024;
 
-// Calls each(start, count) for every block of n elements.
+// Calls each(start, count) for every block of kBlock elements.
 template <typename Each>
 void by_blocks(std::size_t n, Each each) {
   for (std::size_t start = 0; start < n; start += kBlock) each(start, std::min(kBlock, n - start));
 }
 
-// Rounds as the processor does, to nearest even. NaN becomes canonical.
+// Converts values as the processor does, to nearest even. NaN becomes the canonical NaN.
 template <typename To, typename From>
 void cast_array(const From* from, std::size_t n, std::byte* to) {
   for (std::size_t i = 0; i < n; ++i) {

@@ -10,30 +10,31 @@
 
 namespace assay {
 
-// `from` and `to` do not overlap. Codes are stored without gaps, format.storage_bytes each.
+// For all functions: `from` and `to` do not overlap unless stated, and codes are stored without
+// gaps, format.storage_bytes each.
 //
 // Conversions between float32 and formats of at most 16 bits run at memory speed. This holds for
 // every row except float8_e8m0fnu and hifloat8, and for custom formats with at least one mantissa
 // bit, a bias of 0 to 127 and no value beyond float32. Rounding is nearest_even.
 
-// to[i] = decode(format, from[i]). For float32, wider values (float64, integers) are rounded to
-// nearest even. NaN is the quiet NaN of its sign.
+// Writes decode(format, from[i]) to to[i]. For float32, wider values (float64, integers) are
+// rounded to nearest even. NaN becomes the quiet NaN of its sign.
 void decode_array(const Format& format, const std::byte* from, std::size_t n, double* to);
 void decode_array(const Format& format, const std::byte* from, std::size_t n, float* to);
 
-// to[i] = encode(format, from[i], Rounding::kNearestEven, overflow).
+// Writes encode(format, from[i], Rounding::kNearestEven, overflow) to to[i].
 void encode_array(const Format& format, const double* from, std::size_t n, std::byte* to,
                   Overflow overflow = Overflow::kIeee);
 void encode_array(const Format& format, const float* from, std::size_t n, std::byte* to,
                   Overflow overflow = Overflow::kIeee);
 
-// values[i] = round_to(format, values[i]) with nearest_even and IEEE overflow, in place. Values
+// Replaces values[i] by round_to(format, values[i]) with nearest_even and IEEE overflow. Values
 // that the format cannot represent at all stay unchanged: NaN in a format without NaN, and infinity
 // in one without NaN and infinity.
 void round_array(const Format& format, double* values, std::size_t n);
 
-// to[i] = round_to(format, from[i]) with nearest_even and IEEE overflow. The format has infinity,
-// and float32 holds all its values. `from` and `to` may be one array.
+// Writes round_to(format, from[i]) with nearest_even and IEEE overflow to to[i]. The format must
+// have infinity, and float32 must hold all its values. `from` and `to` may be one array.
 void round_array(const Format& format, const float* from, std::size_t n, float* to);
 void round_array(const Format& format, const double* from, std::size_t n, float* to);
 

@@ -25,7 +25,7 @@ std::int64_t sign_extend(std::uint64_t bits, int width) {
   return static_cast<std::int64_t>(bits << (64 - width)) >> (64 - width);
 }
 
-// The magnitude code: a float's bits without sign and padding.
+// Returns the magnitude code of a float: its bits without sign and padding.
 std::uint64_t magnitude(const Format& f, std::uint64_t bits) {
   return (bits >> f.padding) & low_mask(f.is_signed() ? f.bits - 1 : f.bits);
 }
@@ -57,9 +57,9 @@ double decode_magnitude(const Format& f, std::uint64_t code) {
   if (f.specials == Specials::kScale) return std::ldexp(1.0, static_cast<int>(code) - f.bias);
   const int mantissa_bits = f.mantissa_bits();
   const std::uint64_t mantissa = code & low_mask(mantissa_bits);
-  // No format has 64 bits of them. NOLINTBEGIN(clang-analyzer-core.UndefinedBinaryOperatorResult)
+  // No format has 64 mantissa bits. NOLINTBEGIN(clang-analyzer-core.UndefinedBinaryOperatorResult)
   const auto field = static_cast<int>(code >> mantissa_bits);
-  // Computes nothing if the value is already stored as it is: this decodes subnormals correctly
+  // A float64 is returned as it is stored, without arithmetic. So subnormals are decoded correctly
   // even in a process that flushes them to zero (FloatEnvironment).
   if (f.is_float64()) return std::bit_cast<double>(code);
   const std::uint64_t significand =
@@ -68,7 +68,7 @@ double decode_magnitude(const Format& f, std::uint64_t code) {
   return std::ldexp(static_cast<double>(significand), std::max(field, 1) - f.bias - mantissa_bits);
 }
 
-// |value| = significand * 2^exponent, exactly.
+// A number as integer and exponent: |value| = significand * 2^exponent, exactly.
 struct ScaledInteger {
   std::uint64_t significand;
   int exponent;
@@ -81,11 +81,11 @@ ScaledInteger scaled_integer(double value) {
                     : ScaledInteger{mantissa | (std::uint64_t{1} << 52), field - 1075};
 }
 
-// True if a number rounds to the next code in magnitude. It lies rest / 2^shift of the gap (0 <=
-// rest < 2^shift) beyond the lower code. `odd`: the lower code is odd.
+// True if a number between two codes is rounded to the larger magnitude. It lies rest / 2^shift of
+// the gap (0 <= rest < 2^shift) beyond the lower code. `odd` is true if the lower code is odd.
 bool rounds_away(std::uint64_t rest, int shift, bool odd, bool is_negative, const Encoding& how) {
   if (rest == 0) return false;
-  const bool has_half = shift <= 64;  // a float64's 53 bits are less than half of more
+  const bool has_half = shift <= 64;  // for larger shifts, 53 bits are less than half
   const std::uint64_t half = has_half ? std::uint64_t{1} << (shift - 1) : 0;
   switch (how.rounding) {
     case Rounding::kNearestEven:
@@ -109,7 +109,7 @@ bool rounds_away(std::uint64_t rest, int shift, bool odd, bool is_negative, cons
   return false;
 }
 
-// significand / 2^shift cut to an integer, and what is cut off.
+// The integer part of significand / 2^shift, and the bits that are cut off.
 struct CutInteger {
   std::uint64_t kept, rest;
   int shift;
@@ -129,7 +129,8 @@ std::uint64_t round_magnitude(const Format& f, double absolute, bool is_negative
   const int top = split.exponent + static_cast<int>(std::bit_width(split.significand)) - 1;
   const int quantum = std::max(top, f.min_exponent()) - f.mantissa_bits();
   const CutInteger parts = cut(split.significand, quantum - split.exponent);
-  // A carry into the next binade gives the right code, because codes are consecutive.
+  // The number may be rounded up into the next binade. Adding 1 then gives the right code, because
+  // codes are consecutive.
   const auto binade = static_cast<std::uint64_t>(quantum + f.mantissa_bits() - f.min_exponent());
   const std::uint64_t code = (binade << f.mantissa_bits()) + parts.kept;
   return code + (rounds_away(parts.rest, parts.shift, (code & 1) != 0, is_negative, how) ? 1 : 0);
@@ -139,13 +140,15 @@ std::uint64_t round_tapered(double absolute, bool is_negative, const Encoding& h
   const auto& table = tapered_table();
   const auto above = std::lower_bound(table.begin(), table.end(), absolute,
                                       [](const TaperedEntry& e, double v) { return e.value < v; });
-  // Beyond the largest value: the next step would be 1.5 * 2^15 (0x6f, infinity).
+  // A number beyond the largest value lies between that value and 1.5 * 2^15, which would be the
+  // next one (its code 0x6f is infinity).
   const bool beyond = above == table.end();
   const std::uint8_t high_code = beyond ? 0x6f : above->code;
   const double high = beyond ? 0x1.8p15 : above->value;
   if (absolute >= high) return high_code;
   const TaperedEntry low = *(above - 1);
-  // All gaps are powers of two, and the difference is exact.
+  // All gaps are powers of two, and the subtraction is exact, so `rest` is an exact fraction of the
+  // gap.
   const ScaledInteger rest = scaled_integer(absolute - low.value);
   const int shift = std::ilogb(high - low.value) - rest.exponent;
   return rounds_away(rest.significand, shift, (low.code & 1) != 0, is_negative, how) ? high_code
@@ -156,15 +159,15 @@ std::uint64_t round_scale(const Format& f, double absolute, const Encoding& how)
   if (absolute <= std::ldexp(1.0, -f.bias)) return 0;
   const ScaledInteger split = scaled_integer(absolute);
   const int width = static_cast<int>(std::bit_width(split.significand)) - 1;
-  // One bit of precision: the "last bit" that to_odd looks at is the exponent's. A tie goes to the
-  // larger power, as PyTorch and ml_dtypes have it.
+  // This format has one bit of precision. So the last bit that to_odd looks at is that of the
+  // exponent. A tie goes to the larger power, as PyTorch and ml_dtypes have it.
   const auto code = static_cast<std::uint64_t>(std::int64_t{split.exponent} + width + f.bias);
   const std::uint64_t rest = split.significand & low_mask(width);
   const bool odd = (code & 1) != 0 || how.rounding == Rounding::kNearestEven;
   return code + (rounds_away(rest, width, odd, false, how) ? 1 : 0);
 }
 
-// Returns the zero of a sign, or the only zero.
+// Returns the zero of this sign, or the only zero if the format has one zero.
 std::uint64_t zero_code(const Format& f, bool is_negative) {
   const bool unsigned_zero = f.specials == Specials::kFnuz || f.specials == Specials::kTapered;
   return with_sign(f, 0, is_negative && !unsigned_zero);
@@ -195,7 +198,7 @@ std::uint64_t encode_integer(const Format& f, double value, const Encoding& how)
     refuse("{} has no NaN, so a NaN cannot be stored in it", f.name);
   }
   const double low = f.is_signed() ? -std::ldexp(1.0, f.precision) : 0.0;
-  const double limit = std::ldexp(1.0, f.precision);  // one beyond the largest
+  const double limit = std::ldexp(1.0, f.precision);  // the largest value plus 1
   const std::uint64_t largest = low_mask(f.precision);
   if (value >= limit) return largest;
   if (value <= low) return f.is_signed() ? std::uint64_t{1} << (f.bits - 1) : 0;
@@ -208,7 +211,7 @@ std::uint64_t encode_integer(const Format& f, double value, const Encoding& how)
   return (0 - size) & low_mask(f.bits);
 }
 
-// Other names of the formats: those of torch, CUDA, C++ and papers.
+// Other names of the formats, as torch, CUDA, C++ and papers use them.
 constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
     {"half", "float16"},    {"float", "float32"},    {"single", "float32"},
     {"double", "float64"},  {"bf16", "bfloat16"},    {"tf32", "tfloat32"},
@@ -217,13 +220,13 @@ constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
     {"chalf", "complex32"}, {"cfloat", "complex64"}, {"cdouble", "complex128"},
 };
 
-// Returns the name in the table that another name stands for. Other words stay as they are.
+// Returns the name in the table for another name of a format. Other words stay as they are.
 std::string canonical_name(std::string_view name) {
   name = without_prefix(name, "torch.");
   for (const auto& [alias, known] : kAliases) {
     if (name == alias) return std::string(known);
   }
-  // fp16, fp8_e4m3fn
+  // Names such as fp16 and fp8_e4m3fn stand for float16 and float8_e4m3fn.
   const bool short_float =
       name.size() > 2 && name.starts_with("fp") && name[2] >= '1' && name[2] <= '9';
   return (short_float ? "float" : "") + std::string(name.substr(short_float ? 2 : 0));
@@ -236,7 +239,8 @@ std::vector<std::string> all_names() {
   return names;
 }
 
-// Returns the formats of a float's width, for a name that gives only the width, such as fp8.
+// Returns the names of all float formats of a width, for a name that gives only the width, such as
+// fp8.
 std::vector<std::string> family_of(std::string_view name) {
   std::vector<std::string> family;
   const std::string known = canonical_name(name);
@@ -293,7 +297,7 @@ const Format& custom_float(int exponent_bits, int mantissa_bits, int bias, Speci
   made.storage_bytes = static_cast<int>(std::bit_ceil(static_cast<unsigned>(made.bits + 7) / 8));
   const std::uint64_t top = max_code(made) >> mantissa_bits;
   require(top >= 1, "its largest value must be normal: give it more bits or fewer specials");
-  // Compared without overflow, whatever the bias.
+  // These comparisons cannot overflow, whatever the bias.
   require(bias <= 1075 - mantissa_bits, "its smallest value lies below float64's, 2^-1074");
   require(bias >= static_cast<int>(top) - 1023, "its largest value lies beyond float64's, 2^1024");
 
@@ -309,7 +313,7 @@ const Format& custom_float(int exponent_bits, int mantissa_bits, int bias, Speci
     Format format;
   };
   static std::mutex mutex;
-  static std::deque<Row> rows;  // the elements keep their addresses
+  static std::deque<Row> rows;  // adding a format does not move others
   const std::lock_guard lock(mutex);
   for (const Row& row : rows) {
     if (same(row.format)) return row.format;
@@ -417,14 +421,16 @@ std::uint64_t encode(const Format& f, double value, const Encoding& how) {
   const bool is_negative = std::signbit(value);
   const bool saturate = how.overflow == Overflow::kSaturate;
   if (std::isnan(value)) return saturate ? 0 : nan_code(f, is_negative);
-  // True if a finite value stays finite: the rounding mode points inward (IEEE 754, section 7.4).
+  // True if the rounding mode never rounds this finite value to infinity, because it points inward
+  // (IEEE 754, section 7.4).
   const bool inward =
       !std::isinf(value) &&
       (mode == Rounding::kTowardZero || mode == Rounding::kToOdd ||
        (mode == Rounding::kUp && is_negative) || (mode == Rounding::kDown && !is_negative));
   const std::uint64_t largest = max_code(f);
   if (f.specials == Specials::kScale) {
-    // Unsigned and without zero: zero goes to the smallest value, a negative number has no code.
+    // These formats have no sign and no zero. Zero gets the code of the smallest value, and a
+    // negative number has no code.
     if (value < 0) return saturate ? 0 : nan_code(f, false);
     const std::uint64_t code = std::isinf(value) ? largest + 1 : round_scale(f, value, how);
     return code <= largest ? code : largest + (saturate || inward ? 0 : 1);
@@ -496,7 +502,7 @@ std::optional<std::uint64_t> ulp_distance(const Format& f, std::uint64_t a, std:
 
 namespace {
 
-// The ordinals of the smallest and the largest value, infinity among them.
+// The ordinals of a format's smallest and largest value. Infinity counts as a value.
 struct OrdinalRange {
   std::int64_t low, high;
 };
@@ -512,7 +518,8 @@ OrdinalRange ordinal_range(const Format& f) {
   return {f.is_signed() ? -high : 0, high};
 }
 
-// Returns the code one step from `bits`.
+// Returns the code of the value that is `step` values above `bits`. Returns `bits` if there is no
+// such value.
 std::uint64_t stepped(const Format& f, std::uint64_t bits, int step) {
   if (is_nan(f, bits) || is_inf(f, bits)) return bits;
   const std::int64_t at = *ordinal(f, bits);
@@ -573,7 +580,8 @@ double ulp_of(const Format& f, double value) {
   if (!f.is_float()) return 1;
   const double absolute = std::min(std::abs(value), max_finite(f));
   if (f.specials == Specials::kTapered) {
-    // Takes the gap above, as for the other formats. The largest value takes the gap below.
+    // Takes the gap above the value, as for the other formats. The largest value takes the gap
+    // below it.
     const auto& table = tapered_table();
     auto above = std::upper_bound(table.begin(), table.end(), absolute,
                                   [](double v, const TaperedEntry& e) { return v < e.value; });
@@ -584,11 +592,11 @@ double ulp_of(const Format& f, double value) {
   return std::ldexp(1.0, std::ilogb(absolute) - f.mantissa_bits());
 }
 
-// A float's value in decimal.
+// Returns a float's value as a decimal number.
 static std::string decimal_text(const Format& f, std::uint64_t bits) {
   const double value = decode(f, bits);
-  // The shortest decimal that tells the value from its neighbours: float32 and narrower print as
-  // float32 does.
+  // The number has the fewest digits that distinguish the value from its neighbours. Values of
+  // float32 and of narrower formats are printed as float32.
   const bool in_float32 =
       f.precision <= 24 && max_finite(f) < 0x1p128 && min_subnormal(f) >= 0x1p-149;
   return in_float32 && !is_nan(f, bits) ? formatted("{}", static_cast<float>(value))

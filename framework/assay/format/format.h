@@ -23,33 +23,38 @@ enum class Rounding : std::uint8_t {
   kTowardZero,
   kUp,
   kDown,
-  kToOdd,       // inexact results get an odd last bit
-  kStochastic,  // by random bits from the caller: struct Encoding
+  kToOdd,       // an inexact result gets an odd last bit
+  kStochastic,  // rounds by random bits of the caller: struct Encoding
 };
 
 enum class Overflow : std::uint8_t {
-  kIeee,  // to infinity if the rounding mode requires it, or to NaN if the format has no infinity
-  kSaturate,  // to the largest finite value; NaN to zero, as the Ascend 910B with CTRL[48] = 0
+  // A result beyond the range becomes infinity if the rounding mode requires it. It becomes NaN if
+  // the format has no infinity.
+  kIeee,
+  // A result beyond the range becomes the largest finite value, and NaN becomes zero. This is what
+  // the Ascend 910B does with CTRL[48] = 0.
+  kSaturate,
 };
 
 // The treatment of subnormal numbers when they are read (decode) or written (encode).
 enum class Subnormals : std::uint8_t {
   kGradual,  // as IEEE 754
-  kFlush,    // to the zero of their sign, or +0 if the format has no negative zero
+  // Subnormal numbers become the zero of their sign, or +0 if the format has no negative zero.
+  kFlush,
 };
 
 // Options of encode(): the rounding and the treatment of overflow and subnormals.
 struct Encoding {
   Rounding rounding = Rounding::kNearestEven;
   Overflow overflow = Overflow::kIeee;
-  // kFlush: a result that is subnormal becomes zero. A value that rounds up to the smallest normal
-  // stays.
+  // With kFlush, a result that is subnormal becomes zero. A value that is rounded up to the
+  // smallest normal number stays.
   Subnormals subnormals = Subnormals::kGradual;
-  // For kStochastic: the low `random_bits` bits (1 to 64) of `random`, uniform and fresh for every
-  // element, as an integer r. Let d in [0, 1) be the distance from the neighbour nearer to zero, as
-  // a fraction of the gap to the next one, cut to random_bits bits. The result is the neighbour
-  // farther from zero if d + r / 2^random_bits >= 1, hence with probability d. Representable
-  // numbers stay. Beyond the largest finite value the next neighbour is an overflow.
+  // For kStochastic. The low `random_bits` bits (1 to 64) of `random` are an integer r, which must
+  // be uniform and new for every element. Let d in [0, 1) be the distance from the neighbour nearer
+  // to zero, as a fraction of the gap to the next one, cut to random_bits bits. The result is the
+  // neighbour farther from zero if d + r / 2^random_bits >= 1, hence with probability d.
+  // Representable numbers stay. Beyond the largest finite value the next neighbour is an overflow.
   std::uint64_t random = 0;
   int random_bits = 0;
 };
@@ -64,7 +69,7 @@ struct Encoding {
 // Throws Refusal, which names the word and the nearest known name, or the names that
 // it may stand for.
 const Format& format_named(std::string_view name);
-// The same, but returns nullptr if the name is unknown.
+// Returns the format of a name as format_named() does, but nullptr if the name is unknown.
 const Format* find_format(std::string_view name);
 // Returns the message for a name that is not a dtype: "'fp8' may be float8_e4m3fn, ...: which
 // one?", "'float17' is no dtype that assay knows; ...". The Python package has the same messages.
@@ -75,10 +80,10 @@ std::string no_dtype(std::string_view name);
 // below take one part. For a complex format they throw Refusal, except the sizes
 // (max_finite() to unit_roundoff()), which are those of the part.
 const Format& part_format(const Format& format);
-// True if `a` is of the same kind as `b`, real or complex, float or integer, and has more bits of
-// the significand (integers: value bits).
+// True if a format is wider: `a` is of the same kind as `b`, real or complex, float or integer, and
+// has more bits of the significand (integers: value bits).
 bool has_more_precision(const Format& a, const Format& b);
-// Throws Refusal for a complex format. For functions that take only real numbers.
+// Throws Refusal for a complex format. Functions that take only real numbers call it.
 void require_real(const Format& format);
 
 // Returns a float format made at run time, with a sign, `exponent_bits`, `mantissa_bits`, and these
@@ -111,7 +116,7 @@ inline std::uint64_t encode(const Format& format, double value,
   return encode(format, value, Encoding{.rounding = rounding, .overflow = overflow});
 }
 
-// decode(encode(value)): the representable number that `value` rounds to.
+// Returns decode(encode(value)), which is the representable number that `value` rounds to.
 double round_to(const Format& format, double value, const Encoding& encoding);
 inline double round_to(const Format& format, double value,
                        Rounding rounding = Rounding::kNearestEven,
@@ -130,14 +135,15 @@ bool is_valid_code(const Format& format, std::uint64_t bits);
 // neighbours differ by one, and infinity follows the largest finite value. Empty for NaN. (For
 // uint64, 2^63 has position 0.)
 std::optional<std::int64_t> ordinal(const Format& format, std::uint64_t bits);
-// Returns the code at such a position, +0 at 0. Empty beyond the ends.
+// Returns the code at a position that ordinal() gives. It is +0 for position 0. Empty beyond the
+// ends of the list of values.
 std::optional<std::uint64_t> at_ordinal(const Format& format, std::int64_t position);
 
 // Returns how many representable values a and b are apart. Empty if either is NaN. Saturates at
 // 2^64 - 1.
 std::optional<std::uint64_t> ulp_distance(const Format& format, std::uint64_t a, std::uint64_t b);
 
-// Returns the next bit pattern up or down. Infinity and NaN stay.
+// Return the next bit pattern up or down in the order of values. Infinity and NaN stay.
 std::uint64_t next_up(const Format& format, std::uint64_t bits);
 std::uint64_t next_down(const Format& format, std::uint64_t bits);
 
@@ -149,13 +155,14 @@ double ulp_of(const Format& format, double value);
 double max_finite(const Format& format);
 double min_normal(const Format& format);
 double min_subnormal(const Format& format);
-// Half the spacing at 1: the relative error of one nearest rounding. 0 for integers.
+// Returns half the spacing at 1, which is the largest relative error of one rounding to nearest. 0
+// for integers.
 double unit_roundoff(const Format& format);
 
-// "1.5 (0x3fc0)": a stored element in decimal and in bits, as failure texts print it.
+// Returns a stored element in decimal and in bits, as failure texts print it: "1.5 (0x3fc0)".
 std::string element_text(const Format& format, std::uint64_t bits);
 
-// "1.5-2j (0x3fc00000, 0xc0000000)": the two parts of a stored complex element.
+// Returns the two parts of a stored complex element: "1.5-2j (0x3fc00000, 0xc0000000)".
 std::string complex_text(const Format& format, std::uint64_t real, std::uint64_t imaginary);
 
 std::string_view rounding_name(Rounding rounding);

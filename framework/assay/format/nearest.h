@@ -11,13 +11,14 @@
 
 namespace assay {
 
-// The format must outlive it. Up to the format's largest value the bits of the float64 are enough.
-// Larger values, and formats that are not made like IEEE's, use the functions of the format.
+// Rounds to one format, which must outlive this object. Up to the format's largest value,
+// arithmetic on the bits of the float64 is enough. Larger values, and formats that are not made
+// like IEEE's, use the functions of the format.
 class NearestRounding {
  public:
   explicit NearestRounding(const Format& format);
 
-  // round_to(format, x)
+  // Returns the same as round_to(format, x).
   double rounded(double x) const {
     const double size = std::abs(x);
     if (!(size < digits_.most)) return round_to(format_, x);
@@ -27,14 +28,14 @@ class NearestRounding {
     const std::uint64_t half = std::uint64_t{1} << (digits_.dropped - 1);
     return std::bit_cast<double>((bits + half - 1 + odd) >> digits_.dropped << digits_.dropped);
   }
-  // ulp_of(format, x)
+  // Returns the same as ulp_of(format, x).
   double ulp(double x) const {
     const double size = std::abs(x);
     if (!(size < digits_.most)) return ulp_of(format_, x);
     const auto octave = std::bit_cast<double>(std::bit_cast<std::uint64_t>(size) >> 52 << 52);
     return std::max(octave * digits_.ulp_of_one, digits_.tiny);
   }
-  // The next number above x, which is one of the format's.
+  // Returns the format's next number above x, which is a number of the format.
   double next(double x) const {
     const double size = std::abs(x);
     if (!(size < digits_.most)) return next_by_order(x);
@@ -44,7 +45,8 @@ class NearestRounding {
     return std::bit_cast<double>(x > 0 ? bits + step : bits - step);
   }
 
-  // The rounding of kernels. `most` is 0 if only the format can round.
+  // Returns the rounding in the form that kernels use. `most` is 0 if only the functions of the
+  // format can round.
   const simd::LastDigits& digits() const { return digits_; }
 
  private:

@@ -13,8 +13,8 @@ struct RoundingRow {
   Rounding rounding;
   std::string_view name;
 };
-// All modes. The first ones need no random bits. deterministic_rounding_rows() returns only those,
-// which are the ones that a text may name.
+// Returns all modes. Those that need no random bits come first. deterministic_rounding_rows()
+// returns only these, because they are the ones that a text may name.
 std::span<const RoundingRow> rounding_rows();
 std::span<const RoundingRow> deterministic_rounding_rows();
 

@@ -7,7 +7,7 @@ namespace rows {
 
 using enum Specials;
 
-// Elements of fewer bits than a power of two of bytes has are stored in that many bytes.
+// Returns the number of bytes that store an element of `bits` bits, which is a power of two.
 constexpr int storage_of(int bits) { return bits <= 8 ? 1 : 2 * storage_of((bits + 1) / 2); }
 
 constexpr Format floating(std::string_view name, int bits, int precision, int exponent_bits,
@@ -24,7 +24,7 @@ constexpr Format complex(std::string_view name, int bits) {
 }
 
 constexpr Format kFormats[] = {
-    // name, bits, precision, exponent bits, bias, specials, padding
+    // Columns: name, bits, precision, exponent bits, bias, specials, padding
     floating("float64", 64, 53, 11, 1023, kInfNan),
     floating("float32", 32, 24, 8, 127, kInfNan),
     floating("float16", 16, 11, 5, 15, kInfNan),

@@ -12,14 +12,17 @@ enum class Kind : std::uint8_t {
   kSigned,
   kUnsigned,
   kBool,
-  kComplex,  // two parts of a float format, the real one first (format.h: part_format)
+  // Two parts of a float format, first the real part (format.h: part_format).
+  kComplex,
 };
 
 // The meaning of the codes at the end of a float format's range.
 enum class Specials : std::uint8_t {
-  kInfNan,   // IEEE 754: the all-ones exponent holds infinity (zero mantissa) and NaN
-  kNanOnly,  // "fn": no infinity, NaN is the all-ones code
-  kFnuz,     // no infinity, no negative zero, the one NaN is the code of negative zero
+  // As in IEEE 754: codes with an all-ones exponent are infinity (zero mantissa) or NaN.
+  kInfNan,
+  kNanOnly,  // "fn": there is no infinity, and NaN is the all-ones code
+  // There is no infinity and no negative zero. The one NaN has the code of negative zero.
+  kFnuz,
   kFinite,   // every code is a number
   kScale,    // float8_e8m0fnu: 2^(code - bias), NaN is the all-ones code
   kTapered,  // hifloat8: the exponent's width is coded by a prefix
@@ -28,8 +31,8 @@ enum class Specials : std::uint8_t {
 struct Format {
   std::string_view name;  // the name in ml_dtypes, and in a dataset's `dtype` attribute
   Kind kind;
-  int storage_bytes;  // of one element in memory and in a file
-  int bits;           // that carry the value
+  int storage_bytes;  // bytes of one element in memory and in a file
+  int bits;           // number of bits that carry the value
   int precision;      // bits of the significand with the hidden one; integers: value bits
   int exponent_bits;
   int bias;
@@ -51,9 +54,9 @@ struct Format {
   bool is_float64() const { return precision == 53 && exponent_bits == 11; }
 };
 
-// The rows of real numbers, in the order of the documentation.
+// Returns the rows of real numbers, in the order of the documentation.
 std::span<const Format> formats();
-// The rows of complex numbers. Only their name, kind and widths have a meaning; the other
+// Returns the rows of complex numbers. Only their name, kind and widths have a meaning; the other
 // properties are those of the part's row.
 std::span<const Format> complex_formats();
 

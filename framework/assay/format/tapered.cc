@@ -25,10 +25,10 @@ double tapered_value(unsigned code) {
     if ((code >> 3) == 1) return 1 + low / 8.0;
     return low == 0 ? 0.0 : std::ldexp(1.0, static_cast<int>(low) - 23);
   }
-  // The exponent is sign-magnitude with an implicit leading one.
+  // The exponent is stored as a sign and a magnitude, whose leading one is implicit.
   const auto rest = static_cast<int>(code & ((1U << (exponent_bits + mantissa_bits)) - 1));
   const int mantissa = rest & ((1 << mantissa_bits) - 1);
-  const int field = rest >> mantissa_bits;  // sign, then exponent_bits - 1 stored bits
+  const int field = rest >> mantissa_bits;  // exponent field: sign, then exponent_bits - 1 bits
   const int low_bits = exponent_bits - 1;
   const int size = (1 << low_bits) | (field & ((1 << low_bits) - 1));
   const int exponent = (field >> low_bits) != 0 ? -size : size;

@@ -11,7 +11,7 @@ namespace assay {
 
 double tapered_value(unsigned code);
 
-// The finite values in ascending order, with their codes.
+// A finite value and its code. tapered_table() returns all of them, the values in ascending order.
 struct TaperedEntry {
   double value;
   std::uint8_t code;

@@ -18,7 +18,7 @@ using Parameter = DistributionParameter;
 
 constexpr double kLarge = 1e300;
 constexpr double kUnset = std::numeric_limits<double>::quiet_NaN();
-constexpr double kWhole = 0x1p52;  // differences of two such numbers are exact
+constexpr double kWhole = 0x1p52;  // limit of whole numbers: their differences are exact
 
 constexpr Parameter any_number(std::string_view name, double value, std::string_view meaning) {
   return {.name = name, .value = value, .low = -kLarge, .high = kLarge, .meaning = meaning};
@@ -208,8 +208,8 @@ void check(const DrawCall& call) {
   }
 }
 
-// Draws block by block through buffers on the stack, so that the drawn values stay in the
-// first-level cache until they are rounded.
+// Draws one block after the other through buffers on the stack, so that the drawn values stay in
+// the first-level cache until they are rounded.
 void draw_blocks(const DrawCall& call, std::int64_t begin, std::int64_t count, std::byte* to) {
   const Distribution& row = *call.spec.distribution;
   const bool scales = index_of(row, "scale") < row.parameters.size();

@@ -22,7 +22,8 @@ namespace assay {
 
 struct DistributionParameter {
   std::string_view name;
-  double value;        // the default. NaN: without a default, the parameter is not set.
+  // The default value. NaN means that the parameter has no default and is then not set.
+  double value;
   double low, high;    // the range of its values, both ends included
   bool whole = false;  // true if only whole numbers are allowed
   std::string_view meaning;
@@ -50,18 +51,19 @@ inline constexpr std::size_t kMaxDistributionParameters = 8;
 // A distribution with its parameters.
 struct DistributionSpec {
   const Distribution* distribution = nullptr;
-  std::array<double, kMaxDistributionParameters> values{};  // in the order of the row's parameters
+  // Values of the parameters, in the order of the row.
+  std::array<double, kMaxDistributionParameters> values{};
 
   double get(std::string_view parameter) const;
   bool has(std::string_view parameter) const;  // it is set
-  std::string text() const;                    // what parse_distribution reads
+  std::string text() const;                    // Returns the text that parse_distribution() reads.
 };
 
-// Reads "uniform,low=-6,high=6". Throws Refusal, which names the wrong part and the
+// Reads a text such as "uniform,low=-6,high=6". Throws Refusal, which names the wrong part and the
 // nearest known word.
 DistributionSpec parse_distribution(std::string_view text);
 
-// One tensor to draw, as the functions of the table receive it.
+// The tensor to draw. The functions of a row of the table receive it.
 struct DrawCall {
   const DistributionSpec& spec;
   const Format& format;

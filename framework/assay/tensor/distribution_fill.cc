@@ -16,36 +16,37 @@ namespace {
 
 std::uint64_t address(std::int64_t i) { return static_cast<std::uint64_t>(i); }
 
-// floor(word n / 2^64): uniform in [0, n), except for a bias of n / 2^64.
+// Returns floor(word n / 2^64), a number that is uniform in [0, n), except for a bias of n / 2^64.
 std::uint64_t below(std::uint64_t word, std::uint64_t n) {
   return static_cast<std::uint64_t>((static_cast<unsigned __int128>(word) * n) >> 64);
 }
 
 double uniform_of(std::uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
 
-// mean + deviation z.
+// Replaces each value z by mean + deviation z.
 void to_normal(const DrawCall& call, std::size_t n, double* values) {
   const double mean = call.spec.get("mean"), deviation = call.spec.get("deviation");
   if (mean != 0 || deviation != 1) simd::affine(mean, deviation, n, values);
 }
 
-// Assigns elements of a tensor to channels: (i / stride) % extent, in matrices of `matrix`
-// elements. Channels are numbered through all matrices, one matrix after the other.
+// Assigns elements of a tensor to channels. A matrix has `matrix` elements, and its element i
+// belongs to channel (i / stride) % extent. Channels are numbered through all matrices, one matrix
+// after the other.
 struct Channels {
   std::int64_t stride, extent, matrix;
 };
 
-// Normal draw c for every element of channel c.
+// Writes one normal draw for each channel: all elements of channel c get draw c.
 void normals_by_channel(const DrawCall& call, std::uint64_t stream, const Channels& channels,
                         std::int64_t begin, std::size_t n, double* to) {
   double drawn[kDrawBlock];
   const std::int64_t period = channels.stride * channels.extent;
   for (std::size_t done = 0; done < n;) {
-    // The rest of this matrix that lies in the block.
+    // The number of elements of this matrix that are left in the block.
     const std::int64_t number = begin / channels.matrix, at = begin % channels.matrix;
     const std::size_t count = std::min(n - done, static_cast<std::size_t>(channels.matrix - at));
     double* const out = to + done;
-    // Run by run of channels that follow one another, until they repeat.
+    // Draws runs of consecutive channels until the channels repeat.
     const std::size_t first = std::min(count, static_cast<std::size_t>(period));
     for (std::size_t i = 0; i < first;) {
       const std::int64_t place = at + static_cast<std::int64_t>(i);
@@ -88,8 +89,8 @@ Channels along_axis(const DrawCall& call) {
   return channels;
 }
 
-// Channels that are outliers: one in each of `count` parts of [0, extent), which are as equal in
-// size as possible.
+// Chooses the channels that are outliers: one in each of `count` parts of [0, extent), which are as
+// equal in size as possible.
 struct Outliers {
   std::int64_t extent, count;
   std::uint64_t seed, stream;
@@ -116,8 +117,8 @@ Outliers outliers_of(const DrawCall& call, std::int64_t extent) {
   return {extent, static_cast<std::int64_t>(count), call.seed, substream(call.stream, 1)};
 }
 
-// The probabilities that a truncated normal inverts: those of its ends, in the tail in which they
-// are precise.
+// The probabilities of the ends of a truncated normal distribution, taken in the tail in which they
+// are precise. A draw inverts a probability between them.
 struct Truncation {
   double from, to, sign;
 };
@@ -237,7 +238,7 @@ void fill_integers(const DrawCall& call, std::int64_t begin, std::size_t n, doub
 void fill_subnormals(const DrawCall& call, std::int64_t begin, std::size_t n, double* to) {
   const double fraction = call.spec.get("fraction"), smallest = min_subnormal(call.format);
   const std::uint64_t count = subnormal_count(call.format);
-  // hifloat8's subnormal numbers are powers of two.
+  // The subnormal numbers of hifloat8 are powers of two.
   const bool tapered = call.format.specials == Specials::kTapered;
   const auto powers = static_cast<std::uint64_t>(std::countr_zero(count));
   std::uint64_t words[2 * kDrawBlock];
@@ -255,8 +256,8 @@ void fill_subnormals(const DrawCall& call, std::int64_t begin, std::size_t n, do
 void fill_specials(const DrawCall& call, std::int64_t begin, std::size_t n, double* to) {
   const Format& f = call.format;
   const bool has_nan = f.is_float() && f.specials != Specials::kFinite;
-  // Adds up fractions: the limit of the uniform draw below which an element is of this kind or of
-  // an earlier one.
+  // `up_to` adds up the fractions of the kinds. An element is of a kind, or of one before it, if
+  // its uniform draw is below the sum.
   double up_to = 0;
   const auto add = [&](std::string_view kind) { return up_to += call.spec.get(kind); };
   const double zeros = add("zeros"), negative_zeros = add("negative_zeros");

@@ -29,9 +29,11 @@ void fill_one_hot(const DrawCall& call, std::int64_t begin, std::size_t n, doubl
 void fill_hilbert(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
 void fill_block_constant(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
 
-std::string problem_of_bounds(const DistributionSpec& spec);      // low below high
-std::string problem_of_truncation(const DistributionSpec& spec);  // and some probability between
-std::string problem_of_fractions(const DistributionSpec& spec);   // of specials: at most 1
+std::string problem_of_bounds(const DistributionSpec& spec);  // low below high
+// low must be below high, and some probability must lie between them.
+std::string problem_of_truncation(const DistributionSpec& spec);
+// The fractions of special values must add up to at most 1.
+std::string problem_of_fractions(const DistributionSpec& spec);
 std::string obstacle_of_axis(const DrawCall& call);
 std::string obstacle_of_outliers(const DrawCall& call);
 std::string obstacle_of_subnormals(const DrawCall& call);

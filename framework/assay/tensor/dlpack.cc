@@ -40,7 +40,7 @@ const Format& format_of(const DLDataType& type) {
   for (const CodeRow& row : kCodes) {
     if (row.code == type.code && row.bits == type.bits) return format_named(row.format);
   }
-  // Elements below 8 bits are packed into bytes; assay keeps one a byte.
+  // DLPack packs elements below 8 bits into bytes, but assay keeps each in a byte of its own.
   refuse("a DLPack tensor: dtype code {} of {} bits is none that assay reads; convert it first",
          static_cast<int>(type.code), static_cast<int>(type.bits));
 }

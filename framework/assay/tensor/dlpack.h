@@ -32,7 +32,7 @@ struct DLTensor {
   std::int32_t ndim;
   DLDataType dtype;
   std::int64_t* shape;
-  std::int64_t* strides;  // in elements. Null: row-major without gaps.
+  std::int64_t* strides;  // in elements, or null if row-major without gaps
   std::uint64_t byte_offset;
 };
 struct DLManagedTensor {
@@ -56,8 +56,8 @@ enum TypeCode : std::uint8_t {
   kFloat8_e8m0fnu = 14,
 };
 
-// Throws Refusal, which names the obstacle: memory that is not the CPU's, a dtype
-// that assay has no format for, vector lanes, or missing data.
+// Returns a view of the tensor. Throws Refusal, which names the obstacle: memory that is not the
+// CPU's, a dtype that assay has no format for, vector lanes, or missing data.
 TensorView view_of(const DLTensor& tensor);
 
 void PrintTo(const DLTensor& tensor, std::ostream* os);
@@ -95,7 +95,7 @@ template <typename T>
 requires(DlpackTensor<decltype(T::dl_tensor)>) TensorView view(const T& managed) {
   return view(managed.dl_tensor);
 }
-// Pointers to any of these.
+// Returns a view of the tensor that a pointer to one of these structs points to.
 template <typename T>
 requires(DlpackTensor<T> || DlpackTensor<decltype(T::dl_tensor)>) TensorView view(T* tensor) {
   if (tensor == nullptr) throw Refusal("a DLPack tensor: the pointer is null");

@@ -15,14 +15,14 @@ namespace assay {
 ASSAY_FORMAT_OF(Eigen::half, "float16")
 ASSAY_FORMAT_OF(Eigen::bfloat16, "bfloat16")
 
-// The class that Eigen uses for a matrix: T, or the one that T inherits from.
+// Finds the class that Eigen uses for a matrix: T, or the class from which T inherits.
 template <typename Derived>
 Derived eigen_class(const Eigen::DenseBase<Derived>*);
 template <typename T>
 using EigenClass = decltype(eigen_class(static_cast<const T*>(nullptr)));
 
-// Anything in Eigen that lies in memory; an expression must be evaluated first (`.eval()`). A
-// vector has rank 1, a matrix rank 2.
+// The view of any Eigen object that lies in memory. An expression must be evaluated first
+// (`.eval()`). A vector has rank 1, and a matrix rank 2.
 template <typename T>
 requires(Element<typename EigenClass<T>::Scalar> &&
          (int(EigenClass<T>::Flags) & Eigen::DirectAccessBit) != 0) struct ViewOf<T> {

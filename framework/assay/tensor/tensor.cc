@@ -75,7 +75,8 @@ void TensorView::read(std::int64_t begin, std::int64_t count, double* to) const 
     decode_array(*format, data + begin * width, static_cast<std::size_t>(count), to);
     return;
   }
-  // Runs along the last dimension: gathered into a small buffer, then decoded as an array.
+  // Gathers runs of elements along the last dimension into a small buffer, and decodes each run as
+  // an array.
   constexpr std::int64_t kRun = 256;
   alignas(8) std::byte buffer[kRun * 8];
   const std::int64_t last = shape.back(), stride = strides.back();
@@ -147,7 +148,8 @@ Tensor::Tensor(const Format& format, Shape shape) : format_(&format), shape_(std
       needed > (std::int64_t{1} << 62)) {
     throw std::bad_alloc();
   }
-  // 64-byte aligned and rounded up, so that vector code may load whole lines.
+  // The memory is aligned to 64 bytes and has a multiple of 64 bytes, so that vector code may load
+  // whole cache lines.
   const std::size_t bytes = std::max<std::size_t>((byte_count() + 63) / 64 * 64, 64);
   data_.reset(static_cast<std::byte*>(std::aligned_alloc(64, bytes)));
   if (!data_) throw std::bad_alloc();

@@ -19,8 +19,8 @@
 
 #include "assay/format/format.h"
 
-// Defined if the compiler has these types. The macros of their limits show this, except that g++ 12
-// for ARM defines the limits without the types.
+// The two macros are defined if the compiler has _Float16 and __bf16. The macros of their limits
+// show this, except that g++ 12 for ARM defines the limits without the types.
 #if defined(__FLT16_MANT_DIG__) && !(defined(__aarch64__) && !defined(__clang__) && __GNUC__ < 13)
 #define ASSAY_HAS_FLOAT16
 #endif
@@ -32,12 +32,13 @@
 namespace assay {
 
 using Shape = std::vector<std::int64_t>;
-using Strides = std::vector<std::int64_t>;  // in elements, one a dimension; may be 0 or negative
+// Strides in elements, one for each dimension. A stride may be 0 or negative.
+using Strides = std::vector<std::int64_t>;
 
 // Returns the number of elements, which is 1 for a scalar. Throws Refusal if an
 // extent is negative or the product exceeds int64.
 std::int64_t element_count(std::span<const std::int64_t> shape);
-// Row-major strides without gaps.
+// Returns the strides of a row-major tensor without gaps.
 Strides contiguous_strides(std::span<const std::int64_t> shape);
 
 struct TensorView {
@@ -49,7 +50,7 @@ struct TensorView {
   int rank() const { return static_cast<int>(shape.size()); }
   std::int64_t size() const { return element_count(shape); }
   bool is_contiguous() const;
-  // The stored bits of the element at a row-major linear index.
+  // Returns the stored bits of the element at a row-major linear index.
   std::uint64_t bits_at(std::int64_t linear) const;
   double value_at(std::int64_t linear) const;
   // Converts a row-major linear index into one index for each dimension.
@@ -63,13 +64,14 @@ struct TensorView {
   TensorView at(std::int64_t index) const;
   // Returns the `count` sub-tensors from `begin` on.
   TensorView slice(std::int64_t begin, std::int64_t count) const;
-  TensorView transposed() const;  // the last two dimensions exchanged; rank >= 2
+  // Returns the view with its last two dimensions exchanged. The rank must be at least 2.
+  TensorView transposed() const;
 };
 
 class Tensor {
  public:
   Tensor() = default;
-  // Row-major; the bytes are not initialised.
+  // Makes a row-major tensor, whose bytes are not initialised.
   Tensor(const Format& format, Shape shape);
   // A tensor is empty after it was moved from.
   Tensor(Tensor&& other) noexcept
@@ -117,7 +119,7 @@ class Tensor {
 // throw Refusal for them.
 TensorView parts_of(const TensorView& view);
 
-// A contiguous, row-major copy.
+// Returns a contiguous, row-major copy.
 Tensor copy_of(const TensorView& view);
 
 // The format of a C++ type. std::uint16_t has no format, because it often holds bit patterns: use
@@ -145,7 +147,7 @@ ASSAY_FORMAT_OF(std::uint64_t, "uint64")
 ASSAY_FORMAT_OF(bool, "bool")
 ASSAY_FORMAT_OF(std::complex<double>, "complex128")
 ASSAY_FORMAT_OF(std::complex<float>, "complex64")
-// C++23's std::float16_t and std::bfloat16_t, too.
+// These types are also C++23's std::float16_t and std::bfloat16_t.
 #ifdef ASSAY_HAS_FLOAT16
 ASSAY_FORMAT_OF(_Float16, "float16")
 #endif
@@ -172,7 +174,8 @@ TensorView view(const T* data, Shape shape, Strides strides = {}) {
 // elements.
 TensorView view_span(const void* data, std::size_t count, const Format& format, Shape shape);
 
-// For elements that are stored one by one in memory, which std::vector<bool> does not do.
+// Return a view of a span's elements. These must be stored one by one in memory, which
+// std::vector<bool> does not do.
 template <Element T, std::size_t kExtent>
 TensorView view(std::span<T, kExtent> elements) {
   return view_span(elements.data(), elements.size(), FormatOf<std::remove_cv_t<T>>::get(),
@@ -231,7 +234,7 @@ template <typename T>
 requires requires(const T& t) { ViewOf<T>::of(t); }
 TensorView view(const T& tensor) { return ViewOf<T>::of(tensor); }
 
-// The identity, so that generic code may call view() on any argument.
+// Return the argument as a view, so that generic code may call view() on any argument.
 inline TensorView view(const TensorView& v) { return v; }
 inline TensorView view(const Tensor& t) { return t.view(); }
 
