@@ -111,7 +111,7 @@ Confirmation explain_flags(const RowReader& reader, const CheckedProduct& d,
 
 struct AbftChecker::Impl {
   CheckedProduct rows;
-  // the transposed product, null unless columns are checked
+  // The transposed product. Null unless columns are checked.
   std::unique_ptr<CheckedProduct> columns;
 
   const ThresholdSpec& spec() const { return rows.options.spec; }

@@ -49,7 +49,7 @@ bool is_outside(const Format& format, const ElementBound& of, double value,
 
 struct Confirmation {
   std::int64_t clean = 0;  // flags in which all elements are inside their bounds
-  // false if a fault was certain and the budget ended before all flags were checked
+  // False if a fault was certain and the budget ended before all flags were checked.
   bool all_looked_at = true;
 };
 

@@ -51,8 +51,9 @@ struct Operands {
   double bias_at(std::int64_t i, std::int64_t j) const;
 };
 
-// checksum(i, g) = sum over k of a_ik (sum of group g of row k of B), plus the biases.
-// square(i, g) = sum over k of a_ik^2 (sum over j in g of b_kj^2), or an upper bound of it.
+// For row i of A and group g of the columns of B: the checksum is the sum over k of a_ik (sum of
+// group g of row k of B), plus the biases. The square is the sum over k of a_ik^2 (sum over j in g
+// of b_kj^2), or an upper bound of it.
 struct Checksums {
   std::int64_t groups = 0;
   std::vector<double> sums;

@@ -10,7 +10,7 @@ namespace assay::abft {
 
 struct AbftOptions {
   ThresholdSpec spec = parse_threshold(kDefaultThreshold);
-  // the machine's sums, null for float32 in any order
+  // The way in which the machine sums. Null means float32 in any order.
   const DotModel* model = nullptr;
   // For a check by a golden result without operands: returns the largest error that an element may
   // have. It includes the accumulation, because the order of the accumulation is not known. If

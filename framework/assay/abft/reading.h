@@ -14,7 +14,7 @@ namespace assay::abft {
 // D, T, and the variance of D. Only rounding_variance and residual_compensated know the variance.
 struct Reading {
   double difference = 0, threshold = 0;
-  // variance of `difference`, NaN if not known
+  // Variance of `difference`. NaN if it is not known.
   double variance = std::numeric_limits<double>::quiet_NaN();
   bool checkable = true;  // false if an operand or the checksum is not finite
   bool below = false;     // the row sum is the smaller one

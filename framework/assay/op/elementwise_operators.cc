@@ -244,7 +244,7 @@ DerivedTolerance elementwise_tolerance(const Case& c) {
               short_number(largest, 4))};
 }
 
-// axpy's a is one number.
+// The input a of axpy is one number.
 void generate_axpy(const Recipe& recipe, Case& c) {
   draw_vectors(recipe, c, {"x", "y"});
   c.inputs["a"] = recipe.draw_input("a", *recipe.dtype, {});

@@ -91,7 +91,7 @@ class FunctionSteps {
         dividend == nullptr ? VectorOperand<T>(&one, true) : VectorOperand<T>(dividend);
     vector_apply(unit_, VectorOp::kDiv, n_, above, x, x, x);
   }
-  // x = (x / 2) (1 + scratch).
+  // Replaces x by (x / 2) (1 + scratch).
   void times_half_one_plus(T* x) {
     apply(VectorOp::kAdd, scratch_.data(), 1, scratch_.data());
     apply(VectorOp::kMul, x, 0.5, x);

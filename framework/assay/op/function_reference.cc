@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-// pi in three parts, beyond the precision of binary128.
+// The three numbers add up to pi with more than the precision of binary128.
 constexpr double kPi[] = {0x1.921fb54442d18p+1, 0x1.1a62633145c07p-53, -0x1.f1976b7ed8fbcp-109};
 
 double to_float64(Quad value) { return static_cast<double>(value); }

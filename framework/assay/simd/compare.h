@@ -29,7 +29,7 @@ enum class ToleranceForm : std::uint8_t {
   kSum,      // atol + rtol |expected|
   kEither,   // max(atol, rtol |expected|)
   kLargest,  // rtol max(floor, |expected|)
-  // rtol max(floor, |expected| + |actual|). The error must be below this tolerance, or 0.
+  // The tolerance is rtol max(floor, |expected| + |actual|). The error must be below it, or 0.
   kSymmetric,
 };
 struct Tolerance {

@@ -102,7 +102,7 @@ HWY_INLINE V log_of(V x) {
   const auto half = hn::Mul(hn::Mul(number(0.5), f), f);
   const auto s = hn::Div(f, hn::Add(number(2.0), f));
   const auto z = hn::Mul(s, s), w = hn::Mul(z, z);
-  // a + b c
+  // Returns a + b c.
   const auto sum = [](V a, V b, V c) HWY_ATTR { return hn::Add(a, hn::Mul(b, c)); };
   const auto even = hn::Mul(w, sum(number(kLog[1]), w, sum(number(kLog[3]), w, number(kLog[5]))));
   const auto odd = hn::Mul(
@@ -137,7 +137,7 @@ HWY_INLINE V expm1_of(V x) {
   return hn::IfThenElse(hn::Eq(y, number(1.0)), x, result);
 }
 
-// portable::of_turns.
+// Computes portable::of_turns.
 HWY_INLINE void of_turns(V x, V& sine_of, V& cosine_of) {
   using namespace portable;
   const D d;

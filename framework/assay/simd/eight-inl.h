@@ -15,8 +15,8 @@
 
 #include "assay/simd/unroll.h"
 
-// On targets where a part is only one value, loops over parts are not unrolled, because they then
-// compile in a third of the time.
+// Loops over parts are only unrolled on targets with fused multiply-adds. On the others, a part may
+// be one value, and loops that stay loops compile in a third of the time.
 #undef ASSAY_UNROLL_PARTS
 #if HWY_NATIVE_FMA
 #define ASSAY_UNROLL_PARTS ASSAY_UNROLL

@@ -11,7 +11,8 @@ namespace assay::simd {
 // Subtracting the number again gives it as a float64.
 inline constexpr double kWholeMagic = 0x1.8p52;
 inline constexpr double kLog2E = 0x1.71547652b82fep+0;
-// ln 2 in two parts: 21 zero bits at the end of the first make its products with exponents exact.
+// The two parts of ln 2. The first part ends in 21 zero bits, so that its products with exponents
+// are exact.
 inline constexpr double kLn2High = 0x1.62e42fee00000p-1;
 inline constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
 

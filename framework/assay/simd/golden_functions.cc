@@ -139,9 +139,9 @@ struct Sqrt {
   }
 };
 
-// x = 2^k m, m in [11/16, 11/8), and m c = 1 + z: log x = k log 2 - log c + z - z^2 / 2 + t, with t
-// = z^3 (1/3 - z / 4 + ...). c is 1 from 1 - 2^-8 to 1 + 2^-7. There log x is z - z^2 / 2 + t, and
-// nothing cancels. Elsewhere |z| < 2^-7.9 and the result is above 2^-8.
+// Computes log x. With x = 2^k m, m in [11/16, 11/8), and m c = 1 + z, log x = k log 2 - log c + z
+// - z^2 / 2 + t, with t = z^3 (1/3 - z / 4 + ...). c is 1 from 1 - 2^-8 to 1 + 2^-7. There log x is
+// z - z^2 / 2 + t, and nothing cancels. Elsewhere |z| < 2^-7.9 and the result is above 2^-8.
 //
 // Errors: t is computed from z.high instead of z. Its relative error is within 7.6 2^-53, with and
 // without fused multiply-adds. One more rounding adds it to the rest, and the test has another one.
@@ -189,8 +189,8 @@ struct Log {
   }
 };
 
-// x / 2 erfc(z), z = -x / sqrt(2). For z >= 0, with c a multiple of 1 / 128, h = z - c and s = 2 /
-// sqrt(pi) exp(-c^2),
+// Computes GELU as x / 2 erfc(z) with z = -x / sqrt(2). For z >= 0, with c a multiple of 1 / 128,
+// h = z - c and s = 2 / sqrt(pi) exp(-c^2),
 //   erfc(z) = erfc(c) - s h (1 + t_1 / 2 + t_2 / 3 + ...), t_0 = 1, t_1 = -2 c h,
 //   t_(n + 1) = -2 h (c t_n + h t_(n - 1)) / (n + 1).
 // The derivative of erfc is -s exp(-2 c h - h^2), and the t_n are the terms of that exponential.

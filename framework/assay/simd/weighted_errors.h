@@ -11,7 +11,7 @@ namespace assay::simd {
 struct WeightedAverage {
   std::int64_t keys, columns;  // columns is a multiple of kAveragedColumns
   const double* values;
-  // w_k. This and the following arrays have one value for each key.
+  // The weights w_k. This and the following arrays have one value for each key.
   const double* weight;
   // Mean and variance of the relative error of each weight that also enters the sum of all weights.
   // An average moves towards the value of a weight that becomes heavier.
