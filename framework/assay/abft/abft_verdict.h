@@ -60,7 +60,7 @@ struct CheckCounts {
   // Checks whose elements span fewer than 3 ulps, if there are no operands from which they could be
   // confirmed.
   std::int64_t narrow = 0;
-  bool all_looked_at = true;    // confirmation judged every check above its threshold
+  bool all_looked_at = true;    // true if confirmation judged every check above its threshold
   double worst_ratio = 0;       // largest difference / threshold of all checks
   std::vector<AbftFlag> flags;  // a verdict keeps at most kListed, the largest ratio first
 

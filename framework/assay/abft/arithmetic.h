@@ -12,7 +12,7 @@
 
 namespace assay::abft {
 
-// True if sums are rounded to less than float64.
+// True if the arithmetic rounds sums to fewer bits than float64 has.
 inline bool rounds_sums(Arithmetic a) {
   return a == Arithmetic::kFloat32 || a == Arithmetic::kHiLo || a == Arithmetic::kMachine;
 }

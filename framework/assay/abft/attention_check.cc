@@ -69,7 +69,7 @@ std::string why_not(const Attention& a, const Format& output, const AbftOptions&
 
 // The weights of a row, exp(score - largest score), and the statistics of their errors.
 struct Row {
-  float* weights;  // one for each key
+  float* weights;  // one weight for each key
   // Variances of the weights. If null, a variance is `relative` times the square of the weight.
   float* variances = nullptr;
   // For each weight, the most that it may lose by rounding to 0. All these losses have one sign.
@@ -91,7 +91,7 @@ struct Expected {
   double beside = 0;  // sum of the errors that all have the same sign
 };
 
-// A block of consecutive rows.
+// The weights and predictions of a block of consecutive rows.
 struct Block {
   std::vector<double> products;
   std::vector<float> weights, variances, lost;
@@ -346,7 +346,7 @@ class Checker {
       const double score = products[j] * a_.scale;
       highs[lane] = score > highs[lane] ? score : highs[lane];
       lows[lane] = score < lows[lane] ? score : lows[lane];
-      checks[lane] += score * 0;  // NaN if the score is not finite
+      checks[lane] += score * 0;  // adds NaN if the score is not finite
     };
     const std::int64_t whole = seen / kLanes * kLanes;
     for (std::int64_t j = 0; j < whole; j += kLanes) {

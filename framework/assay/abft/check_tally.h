@@ -13,7 +13,7 @@ namespace assay::abft {
 
 // Counts of the checks of all rows of a product, or of the transposed product.
 struct CheckTally : CheckCounts {
-  LooseReadings loose;  // those of the readings that were counted
+  LooseReadings loose;  // the loose ones of the readings that were counted
   ZTally z;
 
   // Counts one reading. Returns true if the check is flagged.

@@ -29,7 +29,7 @@ const Prepared& CheckedProduct::prepare(const Format& output) const {
   for (const Slot& slot : prepared_) {
     if (slot.format == &output) return *slot.prepared;
   }
-  const Prepared* other = nullptr;  // an entry whose checksums can be copied
+  const Prepared* other = nullptr;  // prepared for another format, with the same checksums
   for (const Slot& slot : prepared_) {
     if (is_own_accumulation(*slot.format) == is_own_accumulation(output))
       other = slot.prepared.get();

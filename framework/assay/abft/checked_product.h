@@ -57,7 +57,7 @@ struct CheckedProduct {
     return is_own_accumulation(output) || threshold().takes_residuals;
   }
 
-  // Computed once for each format of outputs.
+  // Returns the prepared data, which are computed once for each format of outputs.
   const Prepared& prepare(const Format& output) const;
 
   // Returns all of B as float64, row-major. Kept from the first call on.

@@ -473,7 +473,7 @@ CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c,
     return reader.closer(r, ratio, elements.storage(), elements.row(r.row));
   };
   const Sources from = sources(d);
-  std::atomic<double> worst = 0;  // largest D/T of the blocks so far
+  std::atomic<double> worst = 0;  // largest difference / threshold of the blocks so far
   parallel_for(blocks, d.options.threads, [&](std::int64_t block) {
     CheckTally &part = parts[at(block)].sums, &casts = parts[at(block)].casts;
     std::vector<Reading> readings(at(group_count));

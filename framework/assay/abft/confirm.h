@@ -48,7 +48,7 @@ bool is_outside(const Format& format, const ElementBound& of, double value,
 }
 
 struct Confirmation {
-  std::int64_t clean = 0;  // flags in which all elements are inside their bounds
+  std::int64_t clean = 0;  // number of flags in which all elements are inside their bounds
   // False if a fault was certain and the budget ended before all flags were checked.
   bool all_looked_at = true;
 };

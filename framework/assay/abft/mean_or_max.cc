@@ -9,7 +9,7 @@ BoundForm mean_or_max(const RowForms& rows, double times) {
   BoundForm form;
   form.constant = times * 1e-20;
   form.per_largest = times * 0x1p-8 * std::sqrt(columns);
-  form.per_absolute = times * 0x1p-8;  // sum |c| is N mean|c|
+  form.per_absolute = times * 0x1p-8;  // the form has sum |c|, which is N mean|c|
   form.branch = 5;
   form.columns = columns;
   return form;

@@ -27,7 +27,7 @@ class MatrixRows {
   }
   // The format of the stored elements. It is float64 if no kernel reads the matrix's own format.
   const Format& format() const { return *view_.format; }
-  std::ptrdiff_t row_bytes() const {  // distance from one row to the next
+  std::ptrdiff_t row_bytes() const {  // bytes from one row to the next
     return view_.strides[0] * view_.format->storage_bytes;
   }
   // Writes elements [begin, begin + count) of a row as float64.
@@ -79,7 +79,7 @@ enum class Beside : std::uint8_t {
   kSquares,
   // Checksums::sizes for one group, without max_k |a_ik (sum_j b_kj)|, which is then 0.
   kSizes,
-  kSizesAndProducts,  // Checksums::sizes for one group, complete
+  kSizesAndProducts,  // all of Checksums::sizes, for one group
 };
 Checksums operand_checksums(const Operands& operands, std::int64_t width, Beside beside,
                             int threads);

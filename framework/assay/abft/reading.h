@@ -17,7 +17,7 @@ struct Reading {
   // Variance of `difference`. NaN if it is not known.
   double variance = std::numeric_limits<double>::quiet_NaN();
   bool checkable = true;  // false if an operand or the checksum is not finite
-  bool below = false;     // the row sum is the smaller one
+  bool below = false;     // true if the row sum is smaller than the checksum
 
   // z() is the difference over its standard deviation, and z_square() is its square. Both are NaN
   // if the deviation is not known.
@@ -47,7 +47,7 @@ Reading reading_of(const BoundForm& form, const OutputStats& stats, double expec
 struct LooseReading {
   std::int64_t row = 0, group = 0;
   double difference = 0;
-  double most = 0;  // upper bound of D/T
+  double most = 0;  // upper bound of difference / threshold
   BoundForm form;
   OutputStats stats;
   double expected = 0;

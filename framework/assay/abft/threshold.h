@@ -94,8 +94,8 @@ inline constexpr std::string_view kDefaultThreshold = "rounding_variance";
 // The rule by which v_abft computes the deviation of a row of n values with mean mu.
 enum class Spread : std::uint8_t {
   kBound,      // sigma^2 = (max - mu)(mu - min), an upper bound
-  kExtreme,    // (max - mu) / sqrt(2 ln n)
-  kDeviation,  // the standard deviation itself
+  kExtreme,    // sigma = (max - mu) / sqrt(2 ln n)
+  kDeviation,  // sigma is the standard deviation itself
 };
 
 // A threshold with its parameters. In text, such as "rounding_variance,groups=16" or

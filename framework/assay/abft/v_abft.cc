@@ -58,7 +58,7 @@ struct VariantRow {
   // If true, a format without e_max has e_max = 3u and c = 4, the document's first guess. If false,
   // such a format is an error.
   bool guesses = false;
-  bool of_operands = false;  // e_max depends on the format of the operands
+  bool of_operands = false;  // true if e_max depends on the format of the operands
 };
 constexpr VariantRow kVariantRows[] = {
     {.variant = "seed", .c = 2.5, .guesses = true},

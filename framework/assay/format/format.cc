@@ -313,7 +313,8 @@ const Format& custom_float(int exponent_bits, int mantissa_bits, int bias, Speci
     Format format;
   };
   static std::mutex mutex;
-  static std::deque<Row> rows;  // adding a format does not move others
+  // Adding a format does not move others, so references to them stay valid.
+  static std::deque<Row> rows;
   const std::lock_guard lock(mutex);
   for (const Row& row : rows) {
     if (same(row.format)) return row.format;

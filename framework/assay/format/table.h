@@ -23,9 +23,9 @@ enum class Specials : std::uint8_t {
   kNanOnly,  // "fn": there is no infinity, and NaN is the all-ones code
   // There is no infinity and no negative zero. The one NaN has the code of negative zero.
   kFnuz,
-  kFinite,   // every code is a number
+  kFinite,   // every code is a finite number
   kScale,    // float8_e8m0fnu: 2^(code - bias), NaN is the all-ones code
-  kTapered,  // hifloat8: the exponent's width is coded by a prefix
+  kTapered,  // hifloat8: a prefix of the code gives the width of the exponent
 };
 
 struct Format {

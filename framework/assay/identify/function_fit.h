@@ -18,7 +18,7 @@ namespace assay::identify {
 struct FunctionCandidate {
   // The name, such as "hopper" or "the exact value, rounded once".
   std::string name;
-  std::string machine;  // in the form that --machine takes
+  std::string machine;  // the machine in the form that --machine takes
   // Parameters of the case that this way needs in addition to the case's own.
   std::map<std::string, Attribute> parameters;
   std::int64_t differ = 0;  // number of elements with other bits (all NaN are equal)
@@ -44,7 +44,7 @@ struct UlpErrors {
 };
 
 struct FunctionRange {
-  double low, high;  // the smallest and largest input
+  double low, high;  // the smallest and the largest input of the range
   UlpErrors errors;
 };
 

@@ -82,9 +82,9 @@ SearchResult search_near(const Sums& s, const Sums& before, const std::vector<Ca
   return result;
 }
 
-// Outputs that the search assumes one unit computed.
+// A group of outputs of which the search assumes that one unit computed them.
 struct GroupUnit {
-  std::vector<Candidate> known;  // models that explain all of its outputs, K undivided
+  std::vector<Candidate> known;  // models, with K undivided, that explain all outputs of the unit
   std::size_t anchor = 0;        // the last output that ruled out some of `known`
   int in_vain = 0;               // number of searches near `known` since then that found nothing
 };
@@ -92,7 +92,7 @@ struct GroupUnit {
 // The state of an output during the search of its group.
 struct GroupMember {
   Explanation found;
-  std::int64_t tried = 0;           // number of models tried
+  std::int64_t tried = 0;           // number of models that were tried on the output
   std::optional<std::size_t> unit;  // number of the unit whose models explain the output
   std::size_t fitted = 0;  // number of models that explained the output when it joined the unit
   // The search result among rows of the table, if several models fit.
@@ -100,7 +100,7 @@ struct GroupMember {
   // For each unit, the number of its models that were tried and did not explain the output.
   std::vector<std::size_t> asked;
   bool is_done = false;
-  bool is_open = false;  // the open models explain this output
+  bool is_open = false;  // true if the open models explain this output
 };
 
 class GroupSearch {

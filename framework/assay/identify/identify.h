@@ -41,13 +41,13 @@ struct Finding {
   std::int64_t elements = 0;
   // For kNone: the nearest model gives `agree` of `of` elements, which are a sample.
   std::int64_t agree = 0, of = 0;
-  std::int64_t tried = 0;  // number of models tried
+  std::int64_t tried = 0;  // number of models that were tried on the output
   // True if other outputs of the same formats ruled out models that this output does not rule out.
   bool by_others = false;
   std::vector<Evidence> evidence;
   // For kUndecided, the texts of a few other models that fit.
   std::vector<std::string> rivals;
-  std::optional<Decision> decision;  // for kUndecided and a product: data that would decide
+  std::optional<Decision> decision;  // data that would decide, for a product that is kUndecided
   bool has_more = false;             // true if the search stopped because too many models fit
   std::size_t fits = 0;  // number of models that fit and that other such operands may distinguish
   std::uint64_t largest_ulps = 0;  // for kNone, the largest error of the nearest model
@@ -55,7 +55,7 @@ struct Finding {
   std::vector<std::int64_t> first;
   std::string why;                         // the reason why the output was not tried, or empty
   std::string note;                        // a remark, for example on what was not tried
-  std::optional<FunctionReport> function;  // only for a function of each element
+  std::optional<FunctionReport> function;  // only set for an elementwise function such as exp
   std::string function_lines;              // `function` as text
   // The model from which a machine file can be written.
   std::optional<Candidate> candidate;

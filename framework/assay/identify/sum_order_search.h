@@ -52,7 +52,7 @@ struct SumOrderFinding {
   SumOrderModel nearest;
   std::int64_t agree = 0;  // number of recorded sums that `nearest` gives
   std::int64_t sums = 0;   // number of all sums without NaN or infinity
-  std::int64_t tried = 0;  // number of models tried
+  std::int64_t tried = 0;  // number of models that were tried
   double by_chance = 0;    // expected number of wrong models that give every sum by chance
   // The formats of the first stage's partial sums with which a model fits, by name. If there is
   // only one, the format is decided, even if the tree is not.

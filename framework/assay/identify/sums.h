@@ -24,7 +24,7 @@ struct Candidate {
   // Inside each part, partial sums are promoted after this number of terms, which is less than
   // `split.terms`. 0 means never.
   std::int64_t inner_interval = 0;
-  bool bias_first = false;         // the sum begins with the bias
+  bool bias_first = false;         // true if the sum begins with the bias
   bool round_before_bias = false;  // the sum is rounded before the bias is added last
   bool fused = true;               // sum + partial * scale is rounded once, for scaled sums
   ScaleOrder scale_order = ScaleOrder::kTogether;
@@ -63,7 +63,7 @@ struct Sums {
   // Features of the data. If the data do not have a feature, the parameters that handle it change
   // nothing.
   bool has_subnormal_inputs = false;
-  bool has_specials = false;  // operands or start values hold NaN or infinity
+  bool has_specials = false;  // true if operands or start values hold NaN or infinity
   // Smallest exponent of the products and start values that are not 0. A large number if all are 0.
   int smallest_exponent = 0;
   // Smallest size of the recorded elements that are not 0. Infinity if all are 0.
@@ -78,7 +78,7 @@ Sums sums_of(const Case& test_case, const std::string& producer);
 // The operands after the conversion of a candidate and, if it has two terms, the remainders.
 struct Operands {
   std::vector<double> a, b;
-  std::vector<double> a_rest, b_rest;  // only for operands in two terms
+  std::vector<double> a_rest, b_rest;  // remainders, only for operands in two terms
 };
 Operands converted(const Sums& sums, const Candidate& candidate);
 

@@ -13,7 +13,7 @@ namespace assay {
 
 // The arithmetic of the unit that adds.
 struct AnyOrderUnit {
-  int precision = 24;  // bits of the accumulator
+  int precision = 24;  // number of significand bits of the accumulator
   double least = 0;    // smallest subnormal of the accumulator
   double most = 0;     // largest finite value of the accumulator
   // Number of sums that the unit rounds toward zero, divided by the number of terms: 1/16 if each
@@ -28,11 +28,11 @@ struct AnyOrderUnit {
 // The number of sums that any_order_errors() computes side by side.
 inline constexpr std::int64_t kAnyOrderColumns = simd::kSummedColumns;
 
-// The errors of `columns` (1 or kAnyOrderColumns) sums of n terms each, in the units of the terms.
-// `terms` is n x columns, row-major. The terms may already have been rounded one by one before they
-// are added. `grids` has one value for each sum: the largest power of 2 that divides all of its
-// terms, infinity if all terms are 0, and 0 if there is no such power. Writes one value for each
-// sum to `variance` (in squared units) and to `drift`:
+// Computes the errors of `columns` (1 or kAnyOrderColumns) sums of n terms each, in the units of
+// the terms. `terms` is n x columns, row-major. The terms may already have been rounded one by one
+// before they are added. `grids` has one value for each sum: the largest power of 2 that divides
+// all of its terms, infinity if all terms are 0, and 0 if there is no such power. Writes one value
+// for each sum to `variance` (in squared units) and to `drift`:
 //
 //   0, 0          if every partial sum in every order is exact: sum |t| <= 2^precision grid
 //   infinity, 0   if a partial sum may overflow

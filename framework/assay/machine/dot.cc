@@ -88,8 +88,8 @@ struct ChainTiles {
   using Element = float;
   static constexpr std::int64_t kStretch = 256;
   static constexpr bool kExponents = false;
-  // NaN and infinity need no care: elements that depend on them are not finite, and the oracle
-  // computes these.
+  // This kernel ignores NaN and infinity: elements that depend on them are not finite, and the
+  // oracle computes these elements.
   static constexpr bool kRanges = false;
 
   explicit ChainTiles(const DotModel& m) : fused(!m.rounds_products()) {}
@@ -214,7 +214,7 @@ void by_oracle(const DotModel& model, const Product& p, int threads) {
   parallel_for(p.m, threads, [&](std::int64_t i) {
     for (std::int64_t j = 0; j < p.n; ++j) {
       float& out = p.c[i * p.n + j];
-      const double* b = p.k > 0 ? p.b + j : p.b;  // avoids the address of an empty array
+      const double* b = p.k > 0 ? p.b + j : p.b;  // an empty array has no element j
       out = static_cast<float>(
           dot_part_oracle(model, p.k, p.a + i * p.a_stride, 1, b, p.n, static_cast<double>(out)));
     }

@@ -67,7 +67,7 @@ __int128 floored(__int128 value, int right) {
   return right < 127 ? value >> right : (value < 0 ? -1 : 0);
 }
 
-// Returns sum 2^unit, rounded to odd.
+// Returns `sum` times 2^unit, rounded to odd in float64.
 double odd_of(__int128 sum, int unit) {
   // The sum is cut into two parts, because one float64 cannot hold its 128 bits.
   ExactSum exact;
@@ -95,7 +95,7 @@ double aligned_sum(const Unit& unit, const Terms& terms, double c) {
     if (terms.a[k] == 0 || terms.b[k] == 0) continue;
     emax = std::max(emax, exponent_of_product(unit, terms.a[k], terms.b[k]));
   }
-  if (emax == DotModel::kNoFloor) return 0.0;  // every term is zero
+  if (emax == DotModel::kNoFloor) return 0.0;  // every term is zero, and so is the sum
   auto sum = static_cast<__int128>(aligned(model, c, emax));
   for (std::size_t k = 0; k < terms.a.size(); ++k) {
     sum += static_cast<__int128>(aligned(model, terms.a[k] * terms.b[k], emax));
@@ -119,7 +119,7 @@ double joined_sum(const Unit& unit, const Terms& terms, double c) {
   }
   const int largest = *std::max_element(emax.begin(), emax.end());
   const int joined = c == 0 ? largest : std::max(largest, exponent_in(c, unit.accumulator));
-  if (joined == DotModel::kNoFloor) return 0.0;  // every term is zero
+  if (joined == DotModel::kNoFloor) return 0.0;  // every term is zero, and so is the sum
   // The sum of the products, in units of 2^(largest - kept).
   __int128 products = 0;
   for (std::size_t lane = 0; lane < emax.size(); ++lane) {

@@ -239,7 +239,7 @@ void exact_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const double* 
   parallel_for((m + block - 1) / block, threads, [&](std::int64_t number) {
     const std::int64_t top = number * block, count = std::min(block, m - top);
     const std::int64_t strips = (count + rows - 1) / rows, padded = strips * rows;
-    std::vector<double> packed_a(at(padded * k));  // layout: [stretch][strip][k][row]
+    std::vector<double> packed_a(at(padded * k));  // layout of packed_a: [stretch][strip][k][row]
     std::vector<Digits> of_a(at(strips * stretches));
     std::vector<std::uint8_t> bad_rows(at(padded));
     for (std::int64_t s = 0; s < stretches; ++s) {

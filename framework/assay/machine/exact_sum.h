@@ -15,7 +15,7 @@ class ExactSum {
   // Number of limbs. Each limb holds 32 bits, and its upper half saves carries.
   static constexpr int kLimbs = 136;
 
-  // Adds a * b, for finite a and b. A sum has at most 2^31 additions.
+  // Adds a * b, for finite a and b. At most 2^31 products may be added.
   void add_product(double a, double b);
   void add(double value) { add_product(value, 1.0); }
 

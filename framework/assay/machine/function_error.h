@@ -17,10 +17,11 @@ namespace assay {
 // If `absolute` is not 0, |y - f(x)| <= absolute holds instead for x in [low, high]. If `relative`
 // is not 0, only |y - f(x)| <= relative |f(x)| holds, for every x.
 struct FunctionError {
-  std::string_view library;   // cuda, cuda_fast, ...
-  std::string_view function;  // as operators and VectorOp name it: exp, log, sqrt, rsqrt, tanh, erf
-  std::string_view dtype;     // of its argument and result
-  std::string_view name;      // as the library calls it
+  std::string_view library;  // cuda, cuda_fast, ...
+  // Name of the function for operators and VectorOp: exp, log, sqrt, rsqrt, tanh or erf.
+  std::string_view function;
+  std::string_view dtype;  // dtype of the function's argument and result
+  std::string_view name;   // name of the function in the library
   double ulps = 0;
   double per_argument = 0;
   double absolute = 0, low = 0, high = 0;
@@ -54,12 +55,13 @@ std::span<const FunctionLibrary> function_libraries();
 // Returns the library of this name. Throws Refusal, which names the unknown word and the nearest
 // known one.
 const FunctionLibrary& function_library(std::string_view name);
-// The errors of all libraries.
+// Returns the errors of all libraries.
 std::span<const FunctionError> function_errors();
 // Returns the library with the fast versions of the functions of `library`, or nullptr if there is
 // none.
 const FunctionLibrary* fast_functions_of(std::string_view library);
-// Returns nullptr if the library has no such function in the format.
+// Returns the error of a library's function, or nullptr if the library does not have the function
+// in the format.
 const FunctionError* find_function_error(std::string_view library, std::string_view function,
                                          const Format& format);
 

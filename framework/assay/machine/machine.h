@@ -12,8 +12,8 @@ namespace assay {
 
 // The kind of evidence for a parameter (docs/machines.md).
 enum class Provenance : std::uint8_t {
-  kDocumented,  // the vendor's or standard's text
-  kMeasured,    // recorded hardware results agree
+  kDocumented,  // the vendor or a standard documents the value
+  kMeasured,    // recorded results of the hardware agree with the value
   kInferred,    // fits published figures
   kAssumed,     // a choice
 };

@@ -80,7 +80,7 @@ inline std::int16_t exponent_of(double value, int least) {
   return static_cast<std::int16_t>(std::max(static_cast<int>((bits >> 52) & 0x7ff) - 1023, least));
 }
 
-// The range of numbers that are added eight at a time, in a form that compilers vectorise.
+// Finds the range of numbers, eight at a time, in a form that compilers vectorise.
 struct Range {
   static constexpr int kWidth = 8;
   double squares[kWidth] = {}, largest[kWidth] = {}, poison[kWidth] = {};

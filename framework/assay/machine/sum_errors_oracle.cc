@@ -51,7 +51,7 @@ struct ProductTerm {
 // Computes the products of a row of a and a column of b.
 struct Products {
   const OracleFactors &rows, &columns;
-  std::size_t row, column;  // where the row and the column begin
+  std::size_t row, column;  // indices of the first elements of the row and of the column
 
   ProductTerm operator()(std::int64_t k) const {
     const std::size_t of_a = row + static_cast<std::size_t>(k),
@@ -265,7 +265,7 @@ class Chain {
   RoundingStep accumulator_, promoted_;
   int accumulator_min_exponent_;
   double least_normal_;
-  bool by_chunks_;  // cut_products() sums a chunk's products
+  bool by_chunks_;  // true if cut_products() sums a chunk
   std::vector<Uncertain> tree_;
 };
 

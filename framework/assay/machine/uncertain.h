@@ -65,7 +65,7 @@ struct Uncertain {
   static Uncertain inexact(double number) {
     return {.value = number, .grid = -kAnyGrid, .known = false};
   }
-  // The product of two exact numbers.
+  // Returns the product of two exact numbers.
   static Uncertain product(const Uncertain& a, const Uncertain& b) {
     const double value = a.value * b.value;
     return {.value = value,

@@ -303,7 +303,7 @@ RowSumBounds::Row RowSumBounds::of(std::span<const double> a, double start) cons
     low += share * least;
   }
   Row bounds;
-  if (is_zero) return bounds;  // sums of zeros are exact
+  if (is_zero) return bounds;  // no error, because sums of zeros are exact
   bounds.size = sum + lost;
   bounds.absolute = (1 + growth) * (low + tiny);
   if (flush > 0) bounds.absolute += std::min(flush, (1 + growth) * sum);

@@ -28,7 +28,7 @@ RoundingCounts rounding_counts(const DotModel& model, std::int64_t k);
 // Bounds of m x n sums of k products.
 struct SumBounds {
   std::vector<double> size;   // |start| + sum_k |a_k b_k| of each sum
-  std::vector<double> error;  // |accumulated - exact| is at most this
+  std::vector<double> error;  // upper bound of |accumulated - exact| of each sum
 };
 
 // Explains why such sums of k products have no bound. Empty if they have one. `starts` is true if
@@ -166,15 +166,15 @@ class Accumulation {
   // The numbers of all products, of products for each rounding, and of products between promotions.
   std::int64_t k_, chunk_, segment_;
   double roundings_, segments_;
-  double worst_ = 0;  // roundings that a bound for all data counts
+  double worst_ = 0;  // number of roundings that a bound for all data counts
   RoundingCounts counts_;
   bool truncates_ = false;
   bool cuts_sums_ = false, cuts_terms_ = false, aligned_ = false, coarse_ = false;
   bool flushes_inputs_ = false, flushes_sums_ = false;
-  double unit_ = 0x1p-24;             // roundoff of the accumulator
+  double unit_ = 0x1p-24;             // unit roundoff of the accumulator
   double least_normal_ = 0x1p-126;    // of the accumulator
   double least_a_ = 0, least_b_ = 0;  // smallest normals of the factors
-  double floor_ = 0;                  // smallest size that terms are aligned to
+  double floor_ = 0;                  // smallest size to which terms are aligned
   int kept_ = 0, mantissa_ = 23, product_bits_ = 48;
   // Largest loss of a chunk by alignment, in units of 2^(emax - kept_), if terms are aligned.
   double lost_units_ = 0;

@@ -43,8 +43,8 @@ double saturated(const Format& f, double value) {
   return std::clamp(value, -max_finite(f), max_finite(f));
 }
 
-// Returns a float64 as the unit writes it. The value is exact, rounded to odd, or the result of a
-// float64 operation.
+// Returns a value as the unit writes it, rounded to its format. The value given is exact, rounded
+// to odd, or the result of a float64 operation.
 double written(const VectorArithmetic& unit, double value) {
   const double rounded = round_to(*unit.format, value, Rounding::kNearestEven, unit.overflow);
   const bool saturate = unit.overflow == Overflow::kSaturate;  // round_to does not change float64

@@ -12,7 +12,7 @@ namespace assay {
 
 // The properties of a unit that one operation needs.
 struct VectorArithmetic {
-  const Format* format;  // of operands and results: float32, a subset of it, or float64
+  const Format* format;  // format of operands and results: float32, a subset of it, or float64
   Overflow overflow = Overflow::kIeee;
   Subnormals subnormals = Subnormals::kGradual;
   bool fused = true;

@@ -21,7 +21,7 @@ struct VectorFormat {
 };
 
 struct VectorModel {
-  std::string_view machine;  // the name of its row in machines()
+  std::string_view machine;  // name of the machine's row in machines()
   std::span<const VectorFormat> formats;
   Known<Overflow> overflow;
   Known<Subnormals> subnormals;
@@ -40,8 +40,8 @@ struct VectorModel {
 };
 
 std::span<const VectorModel> vector_models();
-// Returns nullptr if the machine has no vector unit, as for the reference `exact`, which is not
-// emulated.
+// Returns the vector unit of a machine, or nullptr if it has none. The reference `exact` has none,
+// because it is not emulated.
 const VectorModel* find_vector_model(std::string_view machine);
 const VectorModel* find_vector_model(const Machine& machine);
 // Returns the vector unit of a machine. Throws Refusal, which names the machine and those that have

@@ -14,7 +14,7 @@ namespace assay {
 
 struct KnownAttribute {
   std::string_view name;
-  std::string_view kind;  // what its value must be, in words
+  std::string_view kind;  // what the attribute's value must be, in words
   bool (*is_kind)(const Attribute& value);
   std::string_view meaning;
 };

@@ -75,7 +75,8 @@ std::uint64_t convert(const Conversion& how, std::uint64_t bits) {
   }
   if (how.overflow == Overflow::kSaturate) {
     if (std::isnan(value)) value = 0;
-    if (how.to.precision == 53) {  // encode() keeps float64's infinities
+    // encode() does not saturate float64, so infinities are limited here.
+    if (how.to.precision == 53) {
       value = std::clamp(value, -max_finite(how.to), max_finite(how.to));
     }
   }
@@ -195,7 +196,7 @@ Conversion conversion_of(const Case& c, Overflow overflow, Subnormals subnormals
   return {c.input("x").format(), output_format(c), rounding_of(c), overflow, subnormals};
 }
 
-constexpr std::int64_t kPart = 1 << 14;  // elements that a thread converts at a time
+constexpr std::int64_t kPart = 1 << 14;  // number of elements that a thread converts at a time
 
 // Sets elements [begin, end) of the result to the codes that code_of returns for those of x.
 template <typename CodeOf>

@@ -35,7 +35,7 @@ struct KOrder {
     Pass pass;
   };
   std::vector<Term> terms;     // empty if k runs from 0 to K over the operands as they are
-  KParts parts;                // division of these terms into parts
+  KParts parts;                // division of the products into parts
   std::int64_t promotion = 0;  // number of terms after which a sum is promoted. 0 means never.
 };
 // Returns the order of summation. A partial sum is promoted after `promotion` values of k, or never

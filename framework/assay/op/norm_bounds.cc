@@ -16,7 +16,7 @@ namespace {
 
 struct Errors {
   double u;  // of an operation
-  double f;  // error of exp and rsqrt
+  double f;  // relative error of exp and rsqrt
   // Error of a sum, divided by the sum of its terms' sizes.
   double gamma;
   double loss;  // the share that a sum of terms that are not negative may lose

@@ -14,7 +14,7 @@ struct Norm {
   NormKind kind;
   const Format& input;
   AxisExtent e;
-  double eps;  // 0 for softmax, which has no eps
+  double eps;  // the case's eps, or 0 for softmax, which does not use it
   bool has_weight, has_bias;
 
   bool is_softmax() const { return kind == NormKind::kSoftmax; }

@@ -177,7 +177,7 @@ void normalised(const Norm& norm, const ChanceUnit& unit, Row& of, const Take& t
   wide.unit = unit.after;
   const auto n = static_cast<double>(of.x.size());
   std::vector<Uncertain>&centred = of.numbers, &squares = of.summed;
-  double of_mean = 0;  // variance that all elements of a row share
+  double of_mean = 0;  // variance of the mean's error, which all elements of a row share
   Uncertain mean;
   if (norm.subtracts_mean()) {
     mean = unit.sum_of_exact(of.x);
@@ -275,7 +275,7 @@ ExpectedErrors norm_errors(const Case& c, const Machine& machine, NormKind kind,
     };
     if (norm.is_softmax()) {
       softmax(unit, scratch.row, set_rounded);
-    } else if (unit.any_order) {  // includes weight and bias
+    } else if (unit.any_order) {  // this way also applies weight and bias
       normalised_in_any_order(norm, unit, scratch.row, weight, bias,
                               [&](std::size_t i, RowElement e) {
                                 if (!is_rounded_last) e.number.round(after);

@@ -49,7 +49,7 @@ struct DerivedTolerance {
 
 struct Operator {
   std::string name = {};
-  std::string summary = {};                // what it computes, in a line
+  std::string summary = {};                // what the operator computes, in one line
   std::vector<OperatorInput> inputs = {};  // the first one often decides the dtype of the result
   std::vector<Parameter> parameters = {};
   std::string output = "y";  // name of its result in a case with several outputs
@@ -66,7 +66,7 @@ struct Operator {
   // reason.
   Tensor (*element_bounds)(const Case&, const Machine&, int threads) = nullptr;
   std::string no_element_bounds = {};
-  bool machine_free_bounds = false;  // element_bounds holds on every machine
+  bool machine_free_bounds = false;  // true if the bounds of element_bounds hold on every machine
   // Returns the errors that correct results have by chance (op/expected_errors.h). nullptr if there
   // is no rule.
   ExpectedErrors (*expected_errors)(const Case&, const Machine&, int threads) = nullptr;

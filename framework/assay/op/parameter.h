@@ -29,7 +29,7 @@ enum class ParameterKind : std::uint8_t {
   kInteger,  // a whole number
   kNumber,   // a finite number
   kWord,     // one of `choices`
-  kDtype,    // the name of a number format
+  kDtype,    // the value is the name of a number format
   kScaling,  // which elements share a scale: tensor, row, or blocks such as 1x128
 };
 std::string_view kind_word(ParameterKind kind);

@@ -299,7 +299,8 @@ std::vector<double> float_code_bounds(const Case& c, const Machine* machine, int
   };
   std::vector<double> bounds(static_cast<std::size_t>(c.input("x").size()), 0.0);
   for_quotients(c, q, machine, threads, [&](std::int64_t i, double quotient, double error) {
-    if (std::isnan(quotient)) return;  // a NaN or infinity is settled without bounds
+    // The block has a NaN or infinity, which is judged without bounds.
+    if (std::isnan(quotient)) return;
     double centre = quotient, of_golden = 0x1p-51 * std::abs(quotient);
     if (golden == &q.codes) {
       centre = code(quotient), of_golden = 0;

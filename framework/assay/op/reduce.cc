@@ -135,7 +135,8 @@ struct Exactly {
     exact_matmul(1, w, n, ones.data(), x, to, 1);
     if (what == Reduce::kMean) means(n, w, x, to);
   }
-  void divide(std::int64_t, std::int64_t, double*) const {}  // columns() already returns means
+  // Does nothing, because columns() already returns means.
+  void divide(std::int64_t, std::int64_t, double*) const {}
 
  private:
   // Replaces the rounded float64 sums by the exact sums over n, rounded once. Uses the remainder

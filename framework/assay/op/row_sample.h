@@ -17,7 +17,7 @@ struct RowSample {
   std::int64_t rows = 64;
   std::uint64_t seed = 1;
 
-  std::string text() const;  // Returns the text that parse_row_sample() reads
+  std::string text() const;  // Returns the text that parse_row_sample() reads.
 };
 // Reads the number of rows and the seed, each of which may be left out. Throws Refusal, which says
 // what is wrong.

@@ -27,7 +27,7 @@ struct Scales {
   ScaleGrid grid;
   std::vector<double> values;
   bool across;   // true if K is the last dimension but one of the grid
-  bool batched;  // if false, one matrix serves all batches
+  bool batched;  // false if all batches share one matrix of scales
 
   // Returns the scale of row i of a (column i of b) at k.
   double at(std::int64_t batch, std::int64_t i, std::int64_t k) const {
@@ -268,7 +268,7 @@ Tensor scaled_matmul_bounds(const Case& c, const Machine& machine, int threads) 
         const ScaleFactors factors = factors_of(p, batch, at / s.n, at % s.n, first);
         const double second = std::max(1.0, static_cast<double>(std::abs(factors.last)));
         if (std::isinf(sums.error[i])) {
-          bound[i] = sums.error[i];  // stays infinite, also if the scale is 0
+          bound[i] = sums.error[i];  // an infinite error stays infinite, also if the scale is 0
           continue;
         }
         bound[i] += scale * (sums.error[i] + roundings * (sums.size[i] + sums.error[i])) +

@@ -27,7 +27,7 @@ struct PartialSums {
 };
 PartialSums partial_sums(const ColumnTerms& columns);
 
-// Strided lanes are at most 2^kStrides.
+// A column is divided into at most 2^kStrides strided lanes.
 inline constexpr int kStrides = 10;
 
 // Strided lanes of a column: lane l of L adds the terms l, l + L, l + 2 L, ...

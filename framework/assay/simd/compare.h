@@ -26,9 +26,9 @@ Comparison compare(const float* actual, const float* expected, std::size_t n, do
 
 // The formula of a tolerance. Each step is rounded to float64.
 enum class ToleranceForm : std::uint8_t {
-  kSum,      // atol + rtol |expected|
-  kEither,   // max(atol, rtol |expected|)
-  kLargest,  // rtol max(floor, |expected|)
+  kSum,      // the tolerance is atol + rtol |expected|
+  kEither,   // the tolerance is max(atol, rtol |expected|)
+  kLargest,  // the tolerance is rtol max(floor, |expected|)
   // The tolerance is rtol max(floor, |expected| + |actual|). The error must be below it, or 0.
   kSymmetric,
 };

@@ -24,7 +24,7 @@ constexpr int kMostLanes = 64;
 struct Reading {
   bool is_whole;     // true if each number and its last digit are 0 or normal
   double squares;    // the largest sum of the squares of a lane's elements
-  double lowest;     // smallest last digit, infinity if all elements are 0
+  double lowest;     // smallest last digit of an element, or infinity if all are 0
   std::int64_t gap;  // largest difference of the exponents of an element's first and last digit
 };
 

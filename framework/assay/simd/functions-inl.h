@@ -128,7 +128,7 @@ HWY_INLINE hn::Vec<D> tanh_of(D d, hn::Vec<D> x) {
 template <class D>
 HWY_INLINE hn::Vec<D> erf_of(D d, hn::Vec<D> x) {
   const auto one = hn::Set(d, 1.0), three = hn::Set(d, 3.0);
-  const auto a = hn::Min(hn::Abs(x), hn::Set(d, 6.0));  // above this limit, erf is rounded to 1
+  const auto a = hn::Min(hn::Abs(x), hn::Set(d, 6.0));  // above 6, erf is rounded to 1
   const auto square = hn::Mul(a, a);
   const auto small = hn::Add(a, hn::Mul(a, polynomial(d, square, kErfTerms)));
   const auto t = hn::Div(hn::Sub(a, three), hn::Add(a, three));

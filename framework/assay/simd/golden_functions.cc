@@ -98,7 +98,7 @@ struct GeluTanh {
 struct Tanh {
   const double* powers;
   HWY_INLINE Rounded operator()(V x) const {
-    constexpr double kEnd = 50;  // above it exp(-2 x) is below 2^-144
+    constexpr double kEnd = 50;  // for larger x, exp(-2 x) is below 2^-144
     const V size = hn::Abs(x), held = hn::Min(size, number(kEnd));
     const ExpParts e = exp_parts<false>(powers, {hn::Mul(held, number(-2)), number(0)});
     const VectorPair below = ordered_sum(number(-1), e.power.high);

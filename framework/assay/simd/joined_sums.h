@@ -13,7 +13,7 @@ namespace assay::simd {
 // most kMostJoined products, so that float64 holds every sum.
 struct JoinedUnit {
   std::int64_t chunk, interleave;
-  double kept, sum_kept;  // 2^-kept_bits and 2^-sum_bits
+  double kept, sum_kept;  // 2^-kept_bits and 2^-sum_bits of the DotModel
   double emax_floor;      // smallest emax as a power of two, 0 if there is no limit
   double reach;           // 2^-reach, or 0 if every accumulator is within reach
 };

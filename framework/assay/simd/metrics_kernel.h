@@ -47,7 +47,7 @@ enum MetricsPart : std::uint8_t {
   kAllSums = 63,
   kPartTables = 64,  // the rest
   kAllParts = 127,
-  kPartNone = 128,  // only what is always computed
+  kPartNone = 128,  // computes only what is always computed
 };
 
 // Settings for all blocks: the output's format, the bound, and the metrics to compute.
@@ -80,7 +80,7 @@ enum MetricsSum : std::size_t {
   kSumActual,    // actual^2
   kSumProduct,   // actual * expected
   kSumExpected,  // |expected|
-  kSumUlps,      // distance of actual and expected in representable values
+  kSumUlps,      // distance of actual from expected, in representable values
   kMetricsSums
 };
 

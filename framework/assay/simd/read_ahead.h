@@ -1,4 +1,4 @@
-// Prefetching of memory that kernels will read.
+// Prefetches memory that kernels will read.
 #pragma once
 
 #include <cstddef>

@@ -11,11 +11,12 @@ inline constexpr std::int64_t kSizedColumns = 8;
 
 struct SizedUnit {
   std::int64_t chunk;
-  std::int64_t promotion_interval;  // 0 if sums are not promoted
-  double share;                     // share of a chunk's largest term that the chunk may lose, or 0
-  double floor;                     // lower limit of a chunk's largest term
-  double least_normal;              // of the accumulator
-  double sum_error;                 // relative error of a sum of k sizes
+  // Number of products between promotions, or 0 if sums are not promoted.
+  std::int64_t promotion_interval;
+  double share;         // share of a chunk's largest term that the chunk may lose, or 0
+  double floor;         // lower limit of a chunk's largest term
+  double least_normal;  // of the accumulator
+  double sum_error;     // relative error of a sum of k sizes
 };
 
 // Absolute values of factors, and their sizes as they count if terms are aligned. Rows are `stride`

@@ -27,8 +27,8 @@ struct LastDigits {
   double magic = 0;
 };
 
-// For each element: the mean and variance of the squared error, the largest step of the square if
-// it has only a few values, and the mean of the error itself.
+// For each element: the mean and variance of the squared error, the largest step between two of its
+// values if it has only a few, and the mean of the error itself.
 struct SquareMomentArrays {
   double *mean, *variance, *jump, *mean_error;
 };

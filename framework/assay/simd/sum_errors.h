@@ -66,7 +66,8 @@ struct SumUnit {
   SumOrder order;
   bool rounds_products;
   RoundingToFormat accumulator;
-  std::int64_t promotion_interval;  // 0 if sums are not promoted
+  // Number of products between promotions, or 0 if sums are not promoted.
+  std::int64_t promotion_interval;
   RoundingToFormat promoted;
 
   // Terms of an aligned chunk keep digits down to `kept` times the largest exponent. A value
@@ -89,7 +90,7 @@ struct SumStarts {
   // A grid is a power of two, or infinity for 0.
   double value[kFactorColumns], grid[kFactorColumns];
   double mean[kFactorColumns], variance[kFactorColumns];
-  double known[kFactorColumns], odd[kFactorColumns];  // 1 if true, 0 if not
+  double known[kFactorColumns], odd[kFactorColumns];  // each is 1 if true, and 0 if not
 };
 
 // Writes the mean and variance of the errors of rows x kFactorColumns sums of k products. `a` has

@@ -26,7 +26,7 @@ enum class VectorOp : std::uint8_t {
   kErf,
 };
 
-// The policies by which the unit computes.
+// The format and the policies by which the unit computes.
 struct VectorUnit {
   bool half;  // values are float16 if true, float32 if false
   // If true, results beyond the range become the largest finite value, and NaN becomes 0. If false,

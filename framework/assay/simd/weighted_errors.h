@@ -9,7 +9,7 @@ namespace assay::simd {
 // Describes the average sum_k w_k v_kj of each column j of `values`, a row-major keys x columns
 // matrix. The weights w_k are not negative, and their sum is 1.
 struct WeightedAverage {
-  std::int64_t keys, columns;  // columns is a multiple of kAveragedColumns
+  std::int64_t keys, columns;  // `columns` must be a multiple of kAveragedColumns
   const double* values;
   // The weights w_k. This and the following arrays have one value for each key.
   const double* weight;

@@ -24,7 +24,7 @@ struct DistributionParameter {
   std::string_view name;
   // The default value. NaN means that the parameter has no default and is then not set.
   double value;
-  double low, high;    // the range of its values, both ends included
+  double low, high;    // the smallest and the largest value of the parameter
   bool whole = false;  // true if only whole numbers are allowed
   std::string_view meaning;
 };
