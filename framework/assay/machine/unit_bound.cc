@@ -129,8 +129,7 @@ RoundingCounts rounding_counts(const DotModel& model, std::int64_t k) {
   const bool rounds_products = model.rounds_products();
   if (rounds_products) counts.inside += 1;
   counts.path = ceil_of(part, chunk) + counts.inside;
-  // A chunk ends when the partial sum is promoted, so each promoted part has a whole number of
-  // chunks.
+  // A chunk ends when the partial sum is promoted, so the last chunk of each part may be shorter.
   double chunks = ceil_of(part, chunk);
   if (interval > 0) {
     counts.promotions = ceil_of(k, part);
