@@ -55,8 +55,8 @@ svg .cell { fill:var(--heat); }
 const char* const kGateScript = R"js(
 'use strict';
 (() => {
-  // Places in a row; report/html_data.cc writes them.
-  const NAME = 0, FILE = 1, OPERATOR = 2, OUTCOME = 3, OUTPUT = 4, PRODUCER = 5, MISSES = 6,
+  // The index of each value in a row of the data. report/html_data.cc writes the rows.
+  const NAME = 0, FILE = 1, OPERATOR = 2, OUTCOME = 3, OUTPUT = 4, PRODUCER = 5, MISMATCHES = 6,
         BLIND = 8, METRICS = 9;
   const data = JSON.parse(document.getElementById('data').textContent);
   const {strings, rows, details} = data;
@@ -82,7 +82,8 @@ const char* const kGateScript = R"js(
   const grouped = n => String(n).replace(/\B(?=(\d{3})+$)/g, ' ');
   const plural = (n, word) => grouped(n) + ' ' + word + (n === 1 ? '' : 's');
 
-  // The numbers that texts of cells are: NaN of none, which sorts last.
+  // The number that a cell's text stands for, by which its column is sorted. A text that is not a
+  // number gives NaN, which sorts last.
   const values = new Map();
   const value = text => {
     if (!values.has(text)) {
@@ -93,17 +94,17 @@ const char* const kGateScript = R"js(
     return values.get(text);
   };
 
-  // What is shown.
+  // The columns of the table.
   const ALL = [
     {place: NAME, words: 'case', kind: 'name'}, {place: OUTCOME, words: 'outcome', kind: 'word'},
     {place: OPERATOR, words: 'operator', kind: 'text'}, {place: OUTPUT, words: 'dtype, shape', kind: ''},
-    {place: PRODUCER, words: 'producer', kind: 'text'}, {place: MISSES, words: 'mismatches', kind: 'num'},
-    {place: MISSES + 1, words: 'max/bound', kind: 'num'},
+    {place: PRODUCER, words: 'producer', kind: 'text'}, {place: MISMATCHES, words: 'mismatches', kind: 'num'},
+    {place: MISMATCHES + 1, words: 'max/bound', kind: 'num'},
     {place: BLIND, words: 'blind', kind: 'num'},
     ...data.metrics.map((words, i) => ({place: METRICS + i, words, kind: 'num'})),
     {place: BOUND, words: 'bound', kind: 'bound'}
   ];
-  // The operator stands above its group, else in a column.
+  // If rows are grouped, the operator stands above its group. Otherwise it has a column.
   const columns = () => ALL.filter(({place}) => place !== OPERATOR || !state.grouped);
   const state = {
     text: '',
@@ -120,7 +121,7 @@ const char* const kGateScript = R"js(
     if (state.open.size < OPENED && row[DETAIL] >= 0 && row[RANK] < 4) state.open.add(i);
   });
 
-  // Rows in the order of the report, which is natural; failures first.
+  // Compares two rows. Without a chosen column, failures come first, in the order of the report.
   const compare = () => {
     const column = state.sort, sign = state.down ? -1 : 1;
     if (column === null) return (a, b) => rows[a][RANK] - rows[b][RANK] || a - b;
@@ -153,7 +154,8 @@ const char* const kGateScript = R"js(
     return found.sort(compare());
   };
 
-  // Pictures. A histogram of octaves: [title, below the first, [[octave, count], ...]].
+  // Draws a histogram whose bars are octaves. The data are the title, the number of values below the
+  // first octave, and [octave, count] for each bar.
   const sizeText = x => x === 0 ? '0' :
       x >= 0.001 && x < 1e5     ? String(+x.toPrecision(3)) :
                                   x.toExponential(1).replace('.0', '');
@@ -201,7 +203,7 @@ const char* const kGateScript = R"js(
       bar(gap + octave - first, n, `${sizeText(2 ** octave)} to ${sizeText(2 ** (octave + 1))}`);
     svg.append(
         drawn('line', {x1: LEFT, x2: WIDE - RIGHT, y1: floor, y2: floor, stroke: 'currentColor'}));
-    // Labels stand where they do not touch, and none beyond the picture.
+    // A label that would touch the one before is left out. No label goes beyond the picture.
     let free = 0;
     const label = (x, text) => {
       const half = 3.7 * text.length, at = Math.min(Math.max(x, half), WIDE - half);
@@ -210,7 +212,7 @@ const char* const kGateScript = R"js(
       svg.append(drawn('text', {x: at, y: floor + 16, 'text-anchor': 'middle'}, text));
     };
     if (below > 0) label(LEFT + slot / 2, '0');
-    // Powers of ten where there are some, else of two.
+    // The axis is marked at powers of ten if at least four of them fit, otherwise at powers of two.
     const tens = [], log2of10 = Math.log2(10);
     for (let d = Math.ceil(first / log2of10); d * log2of10 <= last + 1; ++d) tens.push(d);
     const every = Math.ceil(tens.length / 6);
@@ -225,8 +227,9 @@ const char* const kGateScript = R"js(
         'figcaption', {}, 'elements by ' + title + ', an octave a bar; both axes are logarithmic'));
     return figure;
   };
-  const missesText = n => grouped(n) + (n === 1 ? ' mismatch' : ' mismatches');
-  // [rows, columns, rows of a block, columns of a block, blocks across, [block, misses, ...]].
+  const mismatchesText = n => grouped(n) + (n === 1 ? ' mismatch' : ' mismatches');
+  // Draws the map of mismatches. The data are the matrix's rows and columns, the rows and columns of a
+  // block, the number of blocks in a row of blocks, and a list of block, mismatches, block, ...
   const heat = ([high, wide, blockHigh, blockWide, across, cells]) => {
     const down = Math.ceil(high / blockHigh), most = blockHigh * blockWide;
     const cell = Math.max(6, Math.min(12, Math.floor(320 / across), Math.floor(320 / down)));
@@ -270,14 +273,14 @@ const char* const kGateScript = R"js(
       rect.append(drawn(
           'title', {},
           `${range('row', r * blockHigh, blockHigh, high)}, ${
-              range('column', c * blockWide, blockWide, wide)}: ${missesText(n)}`));
+              range('column', c * blockWide, blockWide, wide)}: ${mismatchesText(n)}`));
       svg.append(rect);
     }
     svg.append(drawn(
         'rect', {x: LEFT, y: TOP, width: cell * across, height: tall * down, class: 'frame'}));
     const block = most === 1 ?
         'a cell is an element' :
-        `a cell is ${blockHigh} x ${blockWide} elements, the fullest has ${missesText(largest)}`;
+        `a cell is ${blockHigh} x ${blockWide} elements, the fullest has ${mismatchesText(largest)}`;
     return make(
         'figure', {}, svg,
         make(
@@ -286,7 +289,7 @@ const char* const kGateScript = R"js(
                 grouped(wide)}, all dimensions but the last down; ${block}`));
   };
 
-  // The one thing that needs more than text: a line to be pasted.
+  // Copies the command line that repeats a case to the clipboard, and says so on the button.
   const copied = (button, line, box) => {
     const done = worked => {
       button.textContent = worked ? 'copied' : 'select and copy';
@@ -349,7 +352,7 @@ const char* const kGateScript = R"js(
     return make('tr', {class: 'detail'}, make('td', {colspan: columns().length}, inside));
   };
 
-  // A name may go to the next line behind its parts.
+  // Lets a long name break into lines after each / and _.
   const breakable = name =>
       name.split(/(?<=[\/_])/).flatMap((part, i) => i === 0 ? [part] : [make('wbr'), part]);
   const rowOf = i => {
@@ -392,7 +395,8 @@ const char* const kGateScript = R"js(
     return element;
   };
 
-  // The table: groups and rows as one list, of which a part is drawn.
+  // The body of the table. Groups and rows are one list, of which only the first part is drawn until
+  // the reader asks for more.
   const body = make('tbody'), shown = make('span', {class: 'soft', id: 'shown', role: 'status'});
   const more = make('button', {type: 'button', class: 'more', hidden: ''});
   let items = [], next = 0;
@@ -449,7 +453,7 @@ const char* const kGateScript = R"js(
         ++group.counts.get(word).n;
       }
       items = [];
-      // What failed first, then by name.
+      // Groups with failures come first, then groups are sorted by the operator's name.
       const inOrder = [...groups.values()].sort(
           (a, b) => Math.min(a.worst, 4) - Math.min(b.worst, 4) || a.operator - b.operator);
       for (const group of inOrder) {
@@ -471,7 +475,7 @@ const char* const kGateScript = R"js(
     draw();
   };
 
-  // The controls.
+  // The controls above the table: the search, the choices and the grouping.
   const search = make('input', {
     type: 'search',
     id: 'search',
@@ -518,7 +522,8 @@ const char* const kGateScript = R"js(
           head = make('th', {class: column.kind, scope: 'col'}, button);
     button.addEventListener('click', () => {
       const again = state.sort === column;
-      // Of numbers the largest are looked for first; a third click gives failures first again.
+      // The first click on a column of numbers sorts the largest first. The third click on any column
+      // goes back to failures first.
       const firstDown = column.kind === 'num';
       if (again && state.down !== firstDown) {
         state.sort = null;
