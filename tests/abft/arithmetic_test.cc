@@ -181,7 +181,8 @@ TEST(Arithmetic, IntegersBeyondFloat64) {
   EXPECT_EQ(off.flags[0].reading.difference, 1);
   const Tensor wide = Tensor::from_values(format_named("int64"), {1, 2}, std::vector<double>{7, 8});
   EXPECT_EQ(checked(a, b, wide).because,
-            "products of int32 and int32 into int64: integers are checked up to 32 bits");
+            "products of int32 and int32 into int64 cannot be checked, because integers are "
+            "checked only up to 32 bits");
 }
 
 TEST(Repair, FlipsAreUndoneAndTheRestIsRecomputed) {
@@ -224,11 +225,12 @@ TEST(Calibration, IsOneSided) {
   EXPECT_EQ(calibration_note(1000, 1.05, 0.1), "");
   EXPECT_EQ(calibration_note(1000000, 0, 0), "");  // exactly representable
   EXPECT_EQ(calibration_note(1000, 1.2, 0),
-            "rms z 1.2 over 1 000 checks is above 1.11: truncating casts, accumulators of less "
-            "precision or correlated errors; its thresholds are not to be trusted alone");
+            "rms z 1.2 over 1 000 checks is above 1.11: the reason may be truncating casts, "
+            "accumulators of less precision or correlated errors; check the elements, too, because "
+            "these thresholds are too small");
   EXPECT_EQ(calibration_note(10000, 0.9, -0.06),
-            "mean z -0.06 over 10 000 checks is off 0 by more than 0.0475: casts or accumulators "
-            "that err to one side");
+            "mean z -0.06 over 10 000 checks differs from 0 by more than 0.0475: the reason may be "
+            "casts or accumulators that err to one side");
 }
 
 // A truncating cast is reported before any threshold is trusted.
@@ -278,8 +280,8 @@ TEST(Calibration, NarrowRowsOfAGoldenResult) {
   EXPECT_EQ(v.narrow, 1);
   ASSERT_FALSE(v.notes.empty());
   EXPECT_EQ(v.notes[0],
-            "1 checks span fewer than 3 ulps, where rounding errors are not independent, and there "
-            "are no operands to confirm from");
+            "1 check may be wrong, because the elements span fewer than 3 ulps, where rounding "
+            "errors are not independent; give the operands, which confirm such checks");
 }
 
 // Each group has its own range, wherever it lies in the row.

@@ -390,7 +390,8 @@ TEST(AttentionOracle, NoDifferenceAndNoThresholdIsUntrusted) {
   const AbftVerdict v = abft::check_attention(c, zero.view(), options);
   EXPECT_EQ(v.uninformative, 1);
   EXPECT_EQ(v.outcome, Outcome::kUntrusted);
-  EXPECT_EQ(v.because, "no check says anything: every difference and every threshold is 0");
+  EXPECT_EQ(v.because,
+            "no check shows anything, because every difference and every threshold is 0");
 }
 
 }  // namespace

@@ -527,9 +527,10 @@ TEST(AttentionCheck, TheGateChecksBesideTheElements) {
   const CaseReport elements = gate_case(c, emulated(c).view(), request);
   EXPECT_FALSE(elements.abft);
   EXPECT_EQ(elements.outcome(), Outcome::kPass);
-  EXPECT_THAT(elements.verdicts[0].notes,
-              testing::Contains(HasSubstr("the checksums say nothing of it: attention is checked "
-                                          "by rounding_variance alone")));
+  EXPECT_THAT(
+      elements.verdicts[0].notes,
+      testing::Contains(HasSubstr(
+          "the checksums do not judge it: attention is checked only by rounding_variance")));
 }
 
 TEST(AttentionCheck, WhatDoesNotHoldIsRefused) {
@@ -542,7 +543,7 @@ TEST(AttentionCheck, WhatDoesNotHoldIsRefused) {
   };
   EXPECT_EQ(
       refused(c, "v_abft"),
-      "attention is checked by rounding_variance alone, by rows and in float64, not by v_abft");
+      "attention is checked only by rounding_variance, by rows and in float64, not by v_abft");
   EXPECT_THAT(refused(c, "rounding_variance,columns=1"), HasSubstr("by rows and in float64"));
   Case other = c;
   other.inputs["k"] = Made{.depth = 33}.made().input("k");
@@ -552,12 +553,13 @@ TEST(AttentionCheck, WhatDoesNotHoldIsRefused) {
   other = c;
   other.inputs["v"] = Made{.dtype = "float16"}.made().input("v");
   EXPECT_EQ(refused(other),
-            "attention is checked of q, k and v of one float dtype of up to 24 bits; they are "
-            "bfloat16, bfloat16 and float16");
+            "checksums of attention need q, k and v of one float dtype with at most 24 bits of "
+            "significand; they are bfloat16, bfloat16 and float16");
   const Case narrow = Made{.dtype = "float8_e4m3fn"}.made();
   EXPECT_THAT(refused(narrow), HasSubstr("as few as 14 bits; name the machine"));
-  EXPECT_EQ(checked(narrow, output, "", &machine_named("hopper")).because,
-            "the check of attention needs sums in float32, not in float32 of 14 bits");
+  EXPECT_EQ(
+      checked(narrow, output, "", &machine_named("hopper")).because,
+      "checksums of attention need a machine that sums in float32, not in float32 of 14 bits");
 }
 
 // If weights of 1/4000 are divided by their sum first, they are 0 in 8 bits. Nothing is left to be
@@ -575,8 +577,8 @@ TEST(AttentionCheck, WhereWeightsAreLostNothingIsClaimed) {
   const AbftVerdict v = checked(c, zeros, "", &wide);
   EXPECT_EQ(v.outcome, Outcome::kUntrusted) << explain(v);
   EXPECT_EQ(v.blind, v.checks);
-  EXPECT_THAT(v.notes, testing::Contains(HasSubstr(
-                           "see nothing: what the roundings of the weights may add is above")));
+  EXPECT_THAT(v.notes, testing::Contains(HasSubstr("would accept zeros, because the roundings of "
+                                                   "the weights may be larger than the elements")));
 }
 
 // Outputs that overflow as they must are right. Each one is counted, and their checks are not

@@ -393,7 +393,8 @@ TEST(BoundForm, CallersMistakes) {
       EXPECT_EQ(error_of([&] { entry.second(0, bf16); }), "no error");
       EXPECT_EQ(error_of([&] { entry.second(2, bf16); }), "no error");
       EXPECT_EQ(error_of([&] { entry.second(0, format_named("float64")); }),
-                "float64 results would need checksums in more than float64");
+                "outputs of float64 cannot be checked, because their checksums need more precision "
+                "than float64");
     }
   }
   for (const auto& entry : of_a_row) {

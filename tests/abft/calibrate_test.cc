@@ -185,7 +185,8 @@ TEST(Calibrate, Refusals) {
   EXPECT_TRUE(error(plan).starts_with("machine exact is the reference")) << error(plan);
   plan = plan_of("int8", 1);
   plan.machine = &machine_named("hopper");
-  EXPECT_EQ(error(plan), "int8 products are exact: there is no e_max");
+  EXPECT_EQ(error(plan),
+            "int8 products are exact, so that there is no e_max to measure; choose a float dtype");
 }
 
 TEST(Calibrate, WordsOfInputs) {

@@ -168,8 +168,9 @@ TEST(AbftCase, OtherOperatorsByTheirGoldenResult) {
   for (const char* name : {"v_abft", "a_abft"}) {
     const AbftVerdict w = abft_check(c, out, options_of(name));
     EXPECT_EQ(w.outcome, Outcome::kNotComparable);
-    EXPECT_EQ(w.because,
-              std::string(name) + " needs the operands, and only a golden result is there");
+    EXPECT_EQ(w.because, "the threshold " + std::string(name) +
+                             " needs the operands, but only a golden result is given; give the "
+                             "operands, or choose another threshold");
   }
   out.set_bits(200 + 45, out.bits_at(200 + 45) ^ 0x4000);
   const AbftVerdict w = abft_check(c, out, options_of("rounding_variance"));
@@ -192,8 +193,8 @@ TEST(AbftCase, AMatmulWithoutOperandsUsesItsGoldenResult) {
   c.attributes["output_dtype"] = std::string("float32");
   const Tensor wide = Tensor::from_values(format_named("float32"), {4, 40}, out.view().values());
   EXPECT_EQ(abft_check(c, wide, options_of("rounding_variance")).because,
-            "a golden result alone does not bound the accumulation errors of float32 results; give "
-            "the operands");
+            "only a golden result is given, which does not bound the accumulation errors of "
+            "float32 results; give the operands");
 }
 
 TEST(AbftCase, NotComparable) {
@@ -240,7 +241,8 @@ TEST(AbftCase, NotComparable) {
   Case wide = c;
   wide.attributes["output_dtype"] = std::string("float64");
   EXPECT_EQ(because(wide, random_tensor("float64", {4, 8}, 7)),
-            "float64 results would need checksums in more than float64");
+            "outputs of float64 cannot be checked, because their checksums need more precision "
+            "than float64");
 }
 
 TEST(AbftCase, EmptyBatchesAreUntrusted) {

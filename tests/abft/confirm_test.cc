@@ -15,6 +15,7 @@
 #include "abft/oracle.h"
 #include "abft/products.h"
 #include "assay/abft/abft.h"
+#include "assay/base/text.h"
 #include "assay/format/convert.h"
 #include "assay/machine/exact_matmul.h"
 #include "assay/report/report.h"
@@ -62,8 +63,8 @@ TEST(AbftConfirm, IdenticalColumnsAreNoFault) {
         EXPECT_EQ(v.confirmed_clean, alarms.flagged);
         EXPECT_EQ(v.worst_ratio, alarms.worst_ratio);
         EXPECT_THAT(v.notes,
-                    testing::ElementsAre(std::to_string(alarms.flagged) +
-                                             " above the threshold, and clean element by element",
+                    testing::ElementsAre("the elements of " + counted(alarms.flagged, "check") +
+                                             " above the threshold are right",
                                          testing::AllOf(testing::HasSubstr("rms z"),
                                                         testing::HasSubstr("correlated"))));
       }

@@ -196,7 +196,7 @@ TEST(AbftEdges, ABatchKeepsTheNotesOfItsMatrices) {
   c.inputs["a"].set_bits(2 * 32, encode(format_named("float32"), kNan));
   const AbftVerdict v = abft_check(c, out, options_of("rounding_variance"));
   EXPECT_EQ(v.not_checkable, 1);
-  EXPECT_THAT(v.notes, testing::Contains(testing::HasSubstr("1 not checkable")));
+  EXPECT_THAT(v.notes, testing::Contains(testing::HasSubstr("1 check could not be made")));
 }
 
 // The mean of equal float64 values may be rounded to a neighbour. Their variance is 0, and not

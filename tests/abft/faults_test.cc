@@ -153,8 +153,10 @@ TEST_P(AbftNotCheckable, OneBadRowOfA) {
       EXPECT_EQ(v.checks, 15);
       EXPECT_EQ(v.not_checkable, 3);
       EXPECT_EQ(v.flagged, 0);
-      EXPECT_THAT(v.notes, testing::ElementsAre("3 not checkable: their operands or checksums hold "
-                                                "NaN or infinity"));
+      EXPECT_THAT(
+          v.notes,
+          testing::ElementsAre(
+              "3 checks could not be made, because operands or checksums hold NaN or infinity"));
       EXPECT_TRUE(std::isfinite(v.rms_z));
       EXPECT_TRUE(std::isfinite(v.worst_ratio));
       // Other rows still are.
@@ -187,8 +189,9 @@ TEST_P(AbftNotCheckable, OneBadElementOfB) {
     v = checked(made, "rounding_variance,groups=0");
     EXPECT_EQ(v.outcome, Outcome::kUntrusted);
     EXPECT_EQ(v.not_checkable, 5);
-    EXPECT_EQ(v.because,
-              "no check says anything: the operands or their checksums hold NaN or infinity");
+    EXPECT_EQ(
+        v.because,
+        "no check shows anything, because the operands or their checksums hold NaN or infinity");
   }
 }
 
@@ -227,7 +230,8 @@ TEST_P(AbftFault, AnOverflowThatTheOperandsShareIsNoCheck) {
   for (const char* spec : {"rounding_variance", "rounding_variance,confirm=0"}) {
     v = checked(a, b, c, spec);
     EXPECT_EQ(v.outcome, Outcome::kUntrusted);
-    EXPECT_EQ(v.because, "no check could be made: each sums infinite or NaN elements");
+    EXPECT_EQ(v.because,
+              "no check could be made, because each of them sums infinite or NaN elements");
     EXPECT_EQ(v.not_checkable, 1);
     EXPECT_EQ(v.right_specials, 2);
   }
@@ -244,7 +248,8 @@ TEST(AbftUntrusted, NothingDifferentAndNothingAllowed) {
                            "v_abft,columns=1,confirm=1", "rounding_variance,groups=1"}) {
     const AbftVerdict v = checked(zero, one, zero, spec);
     EXPECT_EQ(v.outcome, Outcome::kUntrusted) << spec;
-    EXPECT_EQ(v.because, "no check says anything: every difference and every threshold is 0");
+    EXPECT_EQ(v.because,
+              "no check shows anything, because every difference and every threshold is 0");
     Tensor c = zero;
     c.set_bits(5, 1);  // the smallest subnormal
     EXPECT_EQ(checked(zero, one, c, spec).outcome, Outcome::kFail) << spec;
@@ -347,13 +352,15 @@ TEST(AttentionRefusal, DtypesOfOperandsAndOutputs) {
     return refusal({&f, &f, &f}, output);
   };
   const std::string wants =
-      "attention is checked of q, k and v of one float dtype of up to 24 bits; they are ";
+      "checksums of attention need q, k and v of one float dtype with at most 24 bits of "
+      "significand; they are ";
   const Format &half = format_named("float16"), &bf16 = format_named("bfloat16");
   for (const char* dtype : {"float16", "bfloat16", "tfloat32", "float32"}) {
     EXPECT_EQ(of_one(format_named(dtype), dtype), "no error");
     for (const char* output : {"int8", "int32", "uint8"}) {
-      EXPECT_EQ(of_one(format_named(dtype), output),
-                std::string("attention gives floats; the output is ") + output);
+      EXPECT_EQ(
+          of_one(format_named(dtype), output),
+          std::string("the output of attention must have a float dtype, but it is ") + output);
     }
   }
   EXPECT_EQ(of_one(custom_float(8, 23, 127, assay::Specials::kInfNan), "float32"), "no error");
@@ -394,9 +401,11 @@ TEST(AttentionRefusal, Accumulators) {
     AbftOptions options;
     options.model = &model;
     const std::string because = row.because;
-    EXPECT_EQ(error_of([&] { AttentionRows(c, f, options); }),
-              because.empty() ? "no error"
-                              : "the check of attention needs sums in float32, not in " + because);
+    EXPECT_EQ(
+        error_of([&] { AttentionRows(c, f, options); }),
+        because.empty()
+            ? "no error"
+            : "checksums of attention need a machine that sums in float32, not in " + because);
   }
 }
 
@@ -406,14 +415,18 @@ TEST(AbftRefusal, Formats) {
   for (const char* spec : {"rounding_variance", "v_abft", "a_abft"}) {
     const AbftVerdict v = checked(made.a, made.b, wide, spec);
     EXPECT_EQ(v.outcome, Outcome::kNotComparable);
-    EXPECT_EQ(v.because, "float64 results would need checksums in more than float64");
+    EXPECT_EQ(v.because,
+              "outputs of float64 cannot be checked, because their checksums need more precision "
+              "than float64");
     EXPECT_EQ(v.spec, spec);
     EXPECT_EQ(v.checks, 0);
   }
   const AbftVerdict v = checked(made.a, made.b, tensor_of("float8_e4m3fn", made.problem.c),
                                 "v_abft,variant=recalibrated");
   EXPECT_EQ(v.outcome, Outcome::kNotComparable);
-  EXPECT_EQ(v.because, "v_abft: the variant recalibrated has no e_max for float8_e4m3fn");
+  EXPECT_EQ(v.because,
+            "the variant recalibrated of v_abft has no e_max for float8_e4m3fn; give e_max, or "
+            "choose another variant");
 }
 
 TEST(AbftRefusal, Accumulators) {
@@ -466,14 +479,16 @@ TEST(AbftRefusal, GoldenAlone) {
     if (name == "rounding_variance") continue;
     const AbftVerdict v = AbftChecker::of_golden(made.c, options_of(name)).check(made.c);
     EXPECT_EQ(v.outcome, Outcome::kNotComparable);
-    EXPECT_EQ(v.because, name + " needs the operands, and only a golden result is there");
+    EXPECT_EQ(v.because, "the threshold " + name +
+                             " needs the operands, but only a golden result is given; give the "
+                             "operands, or choose another threshold");
   }
   const Tensor c = tensor_of("float32", made.problem.c);
   const AbftVerdict v = AbftChecker::of_golden(made.c, {}).check(c);
   EXPECT_EQ(v.outcome, Outcome::kNotComparable);
   EXPECT_EQ(v.because,
-            "a golden result alone does not bound the accumulation errors of float32 results; give "
-            "the operands");
+            "only a golden result is given, which does not bound the accumulation errors of "
+            "float32 results; give the operands");
 }
 
 TEST(AbftRefusal, Shapes) {

@@ -105,11 +105,11 @@ TEST(ProductGateTest, TakesWhatTheKernelGaveBesideItsOutput) {
               StartsWith("residual_compensated needs what the cast took away"));
   EXPECT_THAT(
       gate_product(p.operands(), p.output, request, Residual::accumulator(p.output)).because,
-      HasSubstr("before its cast it is float32"));
+      HasSubstr("it must be float32"));
   EXPECT_EQ(
       error_of([&] { (void)gate_product(p.operands(), p.output, {.elements = false}, beside); }),
-      "rounding_variance has no use for an accumulator or a residual; residual_compensated "
-      "has");
+      "the threshold rounding_variance does not use an accumulator or a residual; use "
+      "residual_compensated");
 }
 
 TEST(ProductGateTest, SaysWhyAProductIsNotChecked) {

@@ -247,8 +247,8 @@ TEST(Published, Analytic) {
       AbftChecker::of_product(deep.a, deep.b, options_of("analytic")).check(deep.c.view());
   EXPECT_EQ(v.outcome, Outcome::kNotComparable);
   EXPECT_EQ(v.because,
-            "analytic has no bound where K u is 1 or more: K 256, u 0.00390625; give "
-            "lambda");
+            "the threshold analytic has no bound if K u is 1 or more, with K = 256 products in a "
+            "sum and the unit roundoff u = 0.00390625; give lambda");
 }
 
 TEST(Published, MeanOrMax) {

@@ -356,26 +356,30 @@ TEST(Residual, RefusalsSayWhatIsMissing) {
             "check; in a dataset accumulators/PRODUCER or residuals/PRODUCER of the case, in a "
             "matcher .accumulator(c) or .residual(r)");
   EXPECT_EQ(p.checker("rounding_variance").check(p.c, Residual::accumulator(p.before)).because,
-            "rounding_variance has no use for residuals");
-  EXPECT_EQ(checker.check(p.c, Residual::sums(p.sums(32))).because,
-            "residuals of shape [16, 2]: R of checks of 16 columns is [16, 4]; groups=N asks for "
-            "checks as wide as those that the kernel summed, groups=0 for whole rows");
+            "the threshold rounding_variance does not use residuals; use residual_compensated");
+  EXPECT_EQ(
+      checker.check(p.c, Residual::sums(p.sums(32))).because,
+      "the residuals have the shape [16, 2], but those of checks of 16 columns have [16, 4]; set "
+      "groups=N to the width of the checks that the kernel summed, or groups=0 for whole rows");
   EXPECT_EQ(checker.check(p.c, Residual::accumulator(p.product.input("a"))).because,
-            "an accumulator of shape [16, 256]: C before its cast is [16, 64]");
+            "the accumulator has the shape [16, 256], but it must have the shape of the output, "
+            "[16, 64]");
   EXPECT_EQ(
       p.checker("residual_compensated,columns=1").check(p.c, Residual::sums(p.sums(16))).because,
-      "checks of columns need C before its cast, not R of each row");
-  EXPECT_EQ(checker.check(p.before, Residual::accumulator(p.before)).because,
-            "float32 outputs are not cast: there is no residual");
+      "checks of columns need the accumulator of the output, but only the residual of each row is "
+      "given");
+  EXPECT_EQ(
+      checker.check(p.before, Residual::accumulator(p.before)).because,
+      "outputs of float32 are not cast from a wider accumulator, so that they have no residual");
   const auto of_case = [&](const Epilogue& epilogue) {
     return abft_check(p.product, p.c, options_of("residual_compensated"), &epilogue).because;
   };
   EXPECT_EQ(of_case({p.c, {}}),
-            "an accumulator bfloat16 [16, 64] of the output bfloat16 [16, 64]: before its cast it "
-            "is float32 (or float64) and of the same shape");
+            "the accumulator is bfloat16 [16, 64], but for an output bfloat16 [16, 64] it must be "
+            "float32 or float64 of the same shape");
   EXPECT_EQ(of_case({{}, p.product.input("a")}),
-            "a residual bfloat16 [16, 256] of the output bfloat16 [16, 64]: R is float32 (or "
-            "float64), [..., M, checks of a row]");
+            "the residual is bfloat16 [16, 256], but for an output bfloat16 [16, 64] it must be "
+            "float32 or float64 of the shape [..., M, checks in a row]");
   EXPECT_THAT(of_case({}), HasSubstr("needs what the cast took away"));
 }
 
@@ -434,15 +438,19 @@ TEST(Residual, WhatHasNoAccumulatorSaysWhy) {
     return std::string();
   };
   Case c = p.product;
-  EXPECT_EQ(why(c, "exact"), "case x: exact sums exactly: there is no accumulator before the cast");
+  EXPECT_EQ(why(c, "exact"),
+            "case x: the machine exact sums exactly, so that there is no accumulator before the "
+            "cast; choose another machine");
   c.attributes["output_dtype"] = std::string("float32");
-  EXPECT_EQ(why(c, "ascend910b"), "case x: float32 outputs are not cast: there is no residual");
+  EXPECT_EQ(why(c, "ascend910b"),
+            "case x: outputs of float32 are not cast from a wider accumulator, so that they have "
+            "no residual");
   Case other;
   other.name = "y";
   other.op = "exp";
   other.inputs.emplace("x", p.c);
   EXPECT_EQ(why(other, "ascend910b"),
-            "case y: exp is no product: it has no accumulator that is cast");
+            "case y: the operator exp is not a product, so that it has no accumulator");
 }
 
 // The reported cast is the one that is furthest beyond its bound. If several are equally far, it is

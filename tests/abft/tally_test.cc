@@ -116,9 +116,9 @@ TEST(Tally, EachColumnIsOffByAConstant) {
     EXPECT_EQ(v.flagged, 32 / step);
     EXPECT_EQ(v.columns_are_off, step == 1);
     if (step == 1) {
-      EXPECT_THAT(v.notes, Contains(StartsWith("each column is off by a constant")));
+      EXPECT_THAT(v.notes, Contains(StartsWith("each column differs by a constant")));
     } else {
-      EXPECT_THAT(v.notes, Not(Contains(StartsWith("each column is off by a constant"))));
+      EXPECT_THAT(v.notes, Not(Contains(StartsWith("each column differs by a constant"))));
     }
   }
 }
@@ -330,15 +330,17 @@ TEST(CalibrationNote, IsOfWhatOneInAMillionExceeds) {
     const double rms = std::pow(1 - 2 / (9 * n) + 4.75 * std::sqrt(2 / (9 * n)), 1.5),
                  mean = 4.75 / std::sqrt(n);
     EXPECT_EQ(calibration_note(count, rms * (1 - 1e-9), 0), "") << count;
-    EXPECT_THAT(calibration_note(count, rms * (1 + 1e-9), 0),
-                StartsWith(formatted("rms z {} over {} checks is above {}: truncating",
-                                     short_number(rms), grouped(count), short_number(rms))));
+    EXPECT_THAT(
+        calibration_note(count, rms * (1 + 1e-9), 0),
+        StartsWith(formatted("rms z {} over {} checks is above {}: the reason may be truncating",
+                             short_number(rms), grouped(count), short_number(rms))));
     for (const double sign : {1.0, -1.0}) {
       EXPECT_EQ(calibration_note(count, 1, sign * mean * (1 - 1e-9)), "") << count;
       EXPECT_THAT(
           calibration_note(count, 1, sign * mean * (1 + 1e-9)),
-          StartsWith(formatted("mean z {} over {} checks is off 0 by more than {}: casts",
-                               short_number(sign * mean), grouped(count), short_number(mean))));
+          StartsWith(formatted(
+              "mean z {} over {} checks differs from 0 by more than {}: the reason may be casts",
+              short_number(sign * mean), grouped(count), short_number(mean))));
     }
   }
   EXPECT_EQ(calibration_note(29, 100, 100), "");

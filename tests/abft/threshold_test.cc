@@ -300,12 +300,16 @@ TEST(VAbftConstants, AVariantThatLacksAFormatSaysSo) {
     return "(accepted)";
   };
   EXPECT_EQ(error("v_abft,variant=recalibrated", "float8_e4m3fn"),
-            "v_abft: the variant recalibrated has no e_max for float8_e4m3fn");
+            "the variant recalibrated of v_abft has no e_max for float8_e4m3fn; give e_max, or "
+            "choose another variant");
   EXPECT_EQ(error("v_abft,variant=april", "bfloat16"),
-            "v_abft: the variant april has no e_max for bfloat16");
-  EXPECT_EQ(error("v_abft,variant=h100", "float16"),
-            "v_abft: the variant h100 has no e_max for float16");
-  EXPECT_EQ(error("aclnn", "float16"), "aclnn has no e_max for float16 operands");
+            "the variant april of v_abft has no e_max for bfloat16; give e_max, or choose another "
+            "variant");
+  EXPECT_EQ(
+      error("v_abft,variant=h100", "float16"),
+      "the variant h100 of v_abft has no e_max for float16; give e_max, or choose another variant");
+  EXPECT_EQ(error("aclnn", "float16"),
+            "aclnn has no e_max for float16 operands; choose another threshold");
 }
 
 TEST(Kappa, FollowsFromTheBudget) {

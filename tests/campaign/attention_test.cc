@@ -97,7 +97,7 @@ TEST(AttentionCampaign, CleanRowsAndFaultsOfManyElements) {
 
 TEST(AttentionCampaign, WhatCannotBeCheckedIsRefused) {
   EXPECT_THAT(error_of([] { AttentionBench b(R"("gates": "v_abft")"); }),
-              HasSubstr("gate v_abft: attention is checked by rounding_variance alone"));
+              HasSubstr("gate v_abft: attention is checked only by rounding_variance"));
 }
 
 }  // namespace

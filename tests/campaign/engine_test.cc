@@ -140,14 +140,16 @@ TEST_F(EngineTest, MergeRefuses) {
     return failure_of([&] { (void)merged_blocks(dirs, c); });
   };
   EXPECT_EQ(merge({"a", "b"}, campaign), "no error");
-  EXPECT_EQ(merge({"a", "a"}, campaign),
-            formatted("{} and {} both hold block 0: the same shard twice?", dir("a"), dir("a")));
+  EXPECT_EQ(
+      merge({"a", "a"}, campaign),
+      formatted("{} and {} both hold block 0; if they are the same shard, give only one of them",
+                dir("a"), dir("a")));
   EXPECT_EQ(merge({"a"}, campaign),
-            "7 of 14 blocks are in none of the folders (1, 3, 5, 7, 9, ...): a shard is missing or "
+            "7 of 14 blocks are in no folder (1, 3, 5, 7, 9, ...), because a shard is missing or "
             "not done; resume the campaign");
   std::filesystem::remove(dir("b") + "/blocks/000005.txt");
   EXPECT_THAT(merge({"a", "b"}, campaign),
-              StartsWith("1 of 14 blocks are in none of the folders (5): a shard is missing"));
+              StartsWith("1 of 14 blocks are in no folder (5), because a shard is missing"));
   const Campaign other(small_plan(kTwoCells, R"("seed": 9, )"), {.threads = 1});
   EXPECT_THAT(merge({"a", "b"}, other),
               AllOf(StartsWith(dir("a")), HasSubstr("holds results of another plan")));
@@ -246,9 +248,9 @@ TEST(Engine, Shards) {
   EXPECT_EQ(blocks_of_shard(7, 3, 3), (std::vector<std::int64_t>{2, 5}));
   EXPECT_TRUE(blocks_of_shard(2, 3, 3).empty());
   EXPECT_EQ(error_of([] { (void)blocks_of_shard(7, 0, 3); }),
-            "shard 0/3: shards are counted from 1 to their number");
+            "shard 0/3 does not exist; the first number must be from 1 to the second");
   EXPECT_EQ(error_of([] { (void)blocks_of_shard(7, 4, 3); }),
-            "shard 4/3: shards are counted from 1 to their number");
+            "shard 4/3 does not exist; the first number must be from 1 to the second");
 }
 
 TEST(Engine, BlocksCoverEveryMatrixOnce) {

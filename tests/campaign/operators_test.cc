@@ -363,23 +363,22 @@ TEST(OperatorFaults, WhatIsRefused) {
       const Campaign campaign(plan, {.threads = 1});
     });
   };
-  EXPECT_EQ(
-      error("softmax", "a_abft", "zero"),
-      formatted("p.json: cell 1: gate {}: its checksums are those of a matmul, which softmax is "
-                "not; take tolerance or standard:NAME, or the operator matmul",
-                parse_threshold("a_abft").text()));
+  EXPECT_EQ(error("softmax", "a_abft", "zero"),
+            formatted("p.json: cell 1: gate {}: only a matmul has checksums, and softmax is not "
+                      "one; give tolerance or standard:NAME as the gate, or the operator matmul",
+                      parse_threshold("a_abft").text()));
   for (const char* site : {"accumulator", "checksum", "threshold"}) {
     EXPECT_EQ(
         error("exp", "tolerance", formatted("zero,site={}", site)),
         formatted("p.json: cell 1: fault 'zero,site={}': only a matmul has a site {}, and exp is "
-                  "none; break its output (site=element, row, column, tile, periodic) or an "
+                  "not one; break its output (site=element, row, column, tile, periodic) or an "
                   "input (site=input,input=NAME)",
                   site, site));
     EXPECT_EQ(error("matmul", "v_abft", formatted("zero,site={}", site)), "no error") << site;
   }
   EXPECT_EQ(error("exp", "tolerance", "zero,site=input,input=x,when=before"),
-            "p.json: cell 1: fault 'zero,site=input,input=x,when=before': when=before speaks of a "
-            "checksum, and exp has none; leave it out");
+            "p.json: cell 1: fault 'zero,site=input,input=x,when=before': when=before is about "
+            "checksums, but exp has none; leave it out");
   EXPECT_EQ(error("fma", "tolerance", "zero,site=input,input=x"),
             "cell fma bfloat16 4x8x8 normal: fault 'zero,site=input,input=x,seed=0,count=1': this "
             "fma has no input 'x'; it has a, b, c");
@@ -483,8 +482,8 @@ TEST(OperatorPlans, Datasets) {
             "no error");
   EXPECT_THAT(error(R"("case": "plain", "recorded": "device", "gates": "standard:torch",
       "faults": [{"fault": "zero,site=input,input=x", "trials": 2}])"),
-              HasSubstr("it computes the case again, and these results were recorded by device; "
-                        "leave out 'recorded'"));
+              HasSubstr("a fault in an input needs a result that is computed again, but these "
+                        "results were recorded by device; leave out 'recorded'"));
   // Recorded results of an operator that is not emulated, judged by the golden result of the file.
   EXPECT_EQ(error(R"("case": "strange", "recorded": "device", "gates": "tolerance",
       "faults": [{"census": 1}])"),
@@ -496,10 +495,12 @@ TEST(OperatorPlans, Datasets) {
       {"fault": "zero,site=input_b", "trials": 2}, {"fault": "zero,site=tile", "trials": 2}])"),
             "no error");
   EXPECT_THAT(error(R"("case": "batch", "gates": "v_abft")"),
-              HasSubstr("a campaign's checksums need one matrix; batch is [2, 3, 5]"));
+              HasSubstr("checksums in a campaign need an output that is one matrix, but that of "
+                        "case batch has the shape [2, 3, 5]"));
   EXPECT_THAT(error(R"("case": "batch", "gates": "standard:torch",
       "faults": [{"fault": "zero,site=accumulator", "trials": 2}])"),
-              HasSubstr("it is put into a product of two matrices; this result is [2, 3, 5]"));
+              HasSubstr("it can be put only into a product of two matrices, but this result has "
+                        "the shape [2, 3, 5]"));
   // `operator` picks cases.
   EXPECT_EQ(plan(R"("operator": "softmax", "gates": "standard:torch")").cells.size(), 3u);
   EXPECT_EQ(plan(R"("operator": ["softmax", "matmul"], "gates": "standard:torch")").cells.size(),

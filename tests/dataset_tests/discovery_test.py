@@ -298,7 +298,8 @@ assay_add_dataset_tests(ops {arguments})
         self.assert_fails_saying("a: abft: fail: 1 of 512 checks of 16 columns is above residual_compensated")
         make_cases(self.data, ["a"])
         self.configure("DATASETS data.h5 ABFT residual_compensated")
-        self.assert_fails_saying("float32 outputs are not cast: there is no residual")
+        self.assert_fails_saying("outputs of float32 are not cast from a wider accumulator, so that they have no "
+                                 "residual")
 
     def test_whole_file_fails_by_one_case(self):
         make_cases(self.data, ["a", "b"])

@@ -237,8 +237,11 @@ TEST(ArrayFile, WrittenIsReadAgainAndByOthers) {
           write_array_file(row, folder / name, {{"", x}});
           ADD_FAILURE() << name;
         } catch (const FileError& e) {
-          EXPECT_THAT(e.what(),
-                      HasSubstr(formatted("{} has no dtype {}; npy, npz, ", row.name, f.name)));
+          EXPECT_THAT(
+              e.what(),
+              HasSubstr(formatted(
+                  "{} files cannot hold the dtype {}; choose another kind of file: npy, npz, ",
+                  row.name, f.name)));
         }
         EXPECT_FALSE(std::filesystem::exists(folder / name));
         continue;

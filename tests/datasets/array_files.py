@@ -164,14 +164,15 @@ def make_npy(m):
     m.good("v.npy", "bfloat16", bits, "bfloat16")
     np.save(m.path("golden_0_bfloat16.npy"), bits.view("V2"))
     m.good("golden_0_bfloat16.npy", "bfloat16", bits)
-    m.bad("v.npy", "v.npy: holds 2-byte patterns; say with --dtype what they are (float16, bfloat16, "
+    m.bad("v.npy", "v.npy: holds 2-byte patterns; give their dtype with --dtype (float16, bfloat16, "
           "float_e5m6, int16, uint16)")
     np.save(m.path("u2.npy"), bits)
     m.good("u2.npy", "uint16", bits, "uint16")
     m.good("u2.npy", "float16", bits, "float16")
-    m.bad("u2.npy", "u2.npy: holds 2-byte patterns; say with --dtype what they are (float16, bfloat16, "
+    m.bad("u2.npy", "u2.npy: holds 2-byte patterns; give their dtype with --dtype (float16, bfloat16, "
           "float_e5m6, int16, uint16)")
-    m.bad("u2.npy", "u2.npy: holds 2-byte patterns, which are no float32; they may be float16, bfloat16, float_e5m6, "
+    m.bad("u2.npy", "u2.npy: holds 2-byte patterns, which cannot be float32; choose one of float16, bfloat16, "
+                    "float_e5m6, "
           "int16, uint16", "fp32")
     np.save(m.path("u8.npy"), np.array([1 << 63, 1], "u8"))
     m.good("u8.npy", "uint64", np.array([1 << 63, 1], "u8"))
@@ -210,8 +211,8 @@ def make_npy(m):
     m.bad("columns.npy", "columns.npy: holds float16 of shape [4, 2], which are no pairs of complex32: the parts of "
           "an element must lie one after the other", "complex32")
     np.save(m.path("c32.npy"), np.zeros(2, "G"))
-    m.bad("c32.npy", f"c32.npy: holds elements of type '{np.dtype('G').str}': floats that no dtype of assay holds; save them as "
-          "others, as in x.astype('float64') or x.astype('complex128')")
+    m.bad("c32.npy", f"c32.npy: holds elements of type '{np.dtype('G').str}': floats for which assay has no "
+                     "dtype; save others, as in x.astype('float64') or x.astype('complex128')")
     m.bytes("deep.npy", npy_header("<f4", "(" + "1, " * 70 + ")") + bytes(4))
     m.bad("deep.npy", "deep.npy: its .npy header has more than 64 extents")
     m.bytes("huge.npy", npy_header("<f4", "(4611686018427387904, 4611686018427387904)") + bytes(4))
@@ -370,7 +371,8 @@ def make_torch(m):
         "mark": (b"\x80\x02t.", "its pickle is damaged: it has no mark"),
         "memo": (b"\x80\x02h\x07.", "its pickle is damaged: it takes what it has not put"),
         "add": (b"\x80\x02NNa.", "its pickle is damaged: it adds to what is no list or dict"),
-        "protocol": (b"\x80\x09N.", "its pickle has protocol 9; 2 to 5 are read"),
+        "protocol": (b"\x80\x09N.", "its pickle has protocol 9, but assay reads only protocols 2 to 5; save the "
+                                    "tensor with one of these"),
         "persistent": (b"\x80\x02NQ.", "holds no arrays"),
         "many": (b"\x80\x02(" + b"N" * 2100000 + b"t.", "its pickle makes more than 2097152 values, which is more "
                  "than is read"),
@@ -381,7 +383,7 @@ def make_torch(m):
         with z.open("a/data.pkl", "w") as member:
             for _ in range(65):
                 member.write(bytes(1 << 20))
-    m.bad("bomb.pt", "bomb.pt: a/data.pkl: has 68157440 bytes, over the 67108864 that are read")
+    m.bad("bomb.pt", "bomb.pt: a/data.pkl: has 68157440 bytes, but assay reads at most 67108864 bytes of it")
     with zipfile.ZipFile(m.path("other.pt"), "w") as z:
         z.writestr("a.txt", "text")
     m.bad("other.pt", "other.pt: is no file of torch.save: its archive has no data.pkl")
@@ -502,7 +504,7 @@ def make_onnx(m):
     bad("size", "has 24 bytes of elements; float32 of shape [3, 3] needs 36", onnx((3, 3), 1, blob(9, x.tobytes())))
     bad("overflow", TOO_LARGE,
         onnx((1 << 62, 1 << 62), 1, blob(9, b"")))
-    bad("extent", "has a shape that is none", onnx((-1,), 1, blob(9, b"")))
+    bad("extent", "is damaged: its shape has more than 64 extents, or one of 2^63 or more", onnx((-1,), 1, blob(9, b"")))
     bad("cut", "is truncated, or no ONNX TensorProto: a field reaches beyond its end",
         onnx((2, 3), 1, blob(9, x.tobytes()))[:-1])
     bad("length", "is truncated, or no ONNX TensorProto: a field reaches beyond its end",
@@ -510,9 +512,10 @@ def make_onnx(m):
     bad("number", "is no ONNX TensorProto, or is damaged: a number in it does not end", b"\xff" * 20)
     bad("model", "is an ONNX ModelProto, and a TensorProto is read; save each tensor in a file of its own, as "
         "onnx.save_tensor does", field(1, 0, varint(8)) + blob(2, b"producer"))
-    bad("external", "keeps its elements in another file (external data), which is not read",
+    bad("external", "keeps its elements in another file (external data), which assay does not read; save the "
+                    "tensor with its data in one file",
         onnx((2,), 1, blob(13, blob(1, b"location") + blob(2, b"/etc/passwd")) + field(14, 0, varint(1))))
-    bad("strings", "holds text, which is not compared", onnx((1,), 8, blob(6, b"text")))
+    bad("strings", "holds text, which assay does not compare; save a tensor of numbers", onnx((1,), 8, blob(6, b"text")))
     bad("kind", "holds elements of TensorProto.DataType 99, which assay does not read; save them as a dtype of "
         "docs/formats.md",
         onnx((1,), 99, blob(9, bytes(8))))

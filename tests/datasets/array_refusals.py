@@ -112,7 +112,7 @@ def make_onnx(m):
             (blob(1, floats) + blob(2, b"a node"), None), (b"a text, and no message at all", None),
             (onnx((2,), 1, field(3, 2, varint(4) + field(1, 0, varint(0)) + field(2, 0, varint(2)))),
              "holds a segment of a tensor; save the whole tensor in one file"),
-            (onnx((1,), 8, blob(6, b"text")), "holds text, which is not compared"),
+            (onnx((1,), 8, blob(6, b"text")), "holds text, which assay does not compare; save a tensor of numbers"),
             (onnx((1,), 8, blob(9, b"text")),
              "holds elements of TensorProto.DataType 8 (STRING), which assay does not read; save them as a dtype of "
              "docs/formats.md"))):

@@ -67,8 +67,10 @@ TEST_F(CasesByThreads, WhatIsWrongIsLeftToOne) {
   const Wrong all[] = {
       {"many['seed590'].create_group('x').attrs['op'] = 'add'",
        "/cases/add/float32/seed590/x: is a case inside a case; cases do not nest"},
-      {"many['data'] = [1.0]", "/cases/add/float32/data: is no group; only cases lie under /cases"},
-      {"g['few.7']['data'] = [1.0]", "/cases/few.7/data: is no group; only cases lie under /cases"},
+      {"many['data'] = [1.0]",
+       "/cases/add/float32/data: is no group; only groups that hold cases may lie under /cases"},
+      {"g['few.7']['data'] = [1.0]",
+       "/cases/few.7/data: is no group; only groups that hold cases may lie under /cases"},
       {"many.create_group('a b')", "/cases/add/float32/a b: is no case name"},
       {"g.create_group('few.3/outputs')",
        "/cases/few.3/0: is a case inside a case; cases do not nest"},
@@ -78,7 +80,8 @@ TEST_F(CasesByThreads, WhatIsWrongIsLeftToOne) {
       {"g['one/way'] = g['one']", "/cases/one/way: contains itself"},
       {"g['second'] = many['seed5']", ""},
       {"for i in range(300): g[f'way{i}'] = g['few.3']",
-       "lies in a maze: more than 1000 links lead where others lead to"},
+       "lies in a maze of links: more than 1000 links lead to groups that other links lead to, "
+       "too"},
       {"g['soft'] = h5py.SoftLink('/cases/add/float32/seed6')", ""},
       {"g['gone'] = h5py.SoftLink('/cases/none')", "is a soft link to /cases/none, which does not"},
       {"g['away'] = h5py.ExternalLink('y.h5', '/')", "an external link"},

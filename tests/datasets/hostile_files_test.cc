@@ -161,7 +161,7 @@ TEST_F(HostileFiles, EveryGoodFileReadsAsItWasMeant) {
 // Returns the pattern of the error message for each reason in the manifest.
 const std::map<std::string, std::string>& reasons() {
   static const std::map<std::string, std::string> table = {
-      {"absent", "is said to be absent"},
+      {"absent", "has the attribute 'absent'"},
       {"attribute", "attribute '[a-z_]+' must be"},
       {"case name", "is no case name"},
       {"case without op", "is a case without the attribute 'op'"},
@@ -173,7 +173,7 @@ const std::map<std::string, std::string>& reasons() {
       {"external storage", "external file"},
       {"filter", "uses the filter '.*only deflate, shuffle and fletcher32"},
       {"list", "is a list of [0-9]+, whose datasets must be named"},
-      {"link cycle", "contains itself|without end"},
+      {"link cycle", "contains itself|is a soft link that leads through too many"},
       {"nested case", "is a case inside a case"},
       {"never written", "never written"},
       {"no case", "no case|without the attribute 'op'"},
@@ -183,7 +183,7 @@ const std::map<std::string, std::string>& reasons() {
       {"null dataspace", "has no data"},
       {"output name", "is no name of an output"},
       {"schema", "assay_schema"},
-      {"size", "over the reader's cap|chunks, more than"},
+      {"size", "over the reader's cap|chunks, but assay reads at most"},
       {"stored type", "stored as an? .*which cannot hold|stored as .*which cannot hold"},
       {"too deep", "more than 64 groups deep"},
       {"too many ways", "maze"},

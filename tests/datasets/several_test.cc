@@ -106,7 +106,7 @@ TEST_F(Several, AnOutputThatIsNotThereIsNamed) {
   const DatasetFile file(path);
   const std::string at = path + ": /cases/c: ";
   EXPECT_EQ(file_error_of([&] { (void)file.read_output("c", "npu"); }),
-            at + "has several outputs, and one must be named: h, scratch, y");
+            at + "has several outputs; name one of them: h, scratch, y");
   EXPECT_EQ(file_error_of([&] { (void)file.read_output("c", "npu", "z"); }),
             at + "has no output 'z'; its outputs are h, scratch, y");
   EXPECT_EQ(file_error_of([&] { (void)file.read_output("c", "gpu", "y"); }),
@@ -126,8 +126,9 @@ TEST_F(Several, WhatNeedsNoMoreIsSchema1) {
   EXPECT_EQ(schema_of(write({one, several()})), 2);
   const DatasetFile both(write({one, several()}));
   EXPECT_FALSE(both.read("one").names_outputs());
-  EXPECT_EQ(file_error_of([&] { (void)both.read_output("one", "npu", "y"); }),
-            both.path() + ": /cases/one: has no output 'y'; it has one, without a name");
+  EXPECT_EQ(
+      file_error_of([&] { (void)both.read_output("one", "npu", "y"); }),
+      both.path() + ": /cases/one: has no output 'y'; it has only one output, without a name");
   one.absent_inputs = {"bias"};
   EXPECT_EQ(schema_of(write({one})), 2);
 }
@@ -167,17 +168,17 @@ TEST_F(Several, WhatCannotBeStoredIsRefused) {
   EXPECT_EQ(refusal([](Case& c) { c.inputs.erase("l/0"); }),
             at + "the 1 inputs of the list 'l' must be l/0 to l/0; there is no l/0");
   EXPECT_EQ(refusal([](Case& c) { c.inputs["l"] = floats({1}); }),
-            at + "its input 'l' is a tensor and a list");
+            at + "its input 'l' is a tensor and also a list of tensors; give only one of the two");
   EXPECT_EQ(refusal([](Case& c) { c.absent_inputs.insert("x"); }),
-            at + "its input 'x' is there and absent");
+            at + "its input 'x' has a tensor, but is also listed as absent; remove one of the two");
   EXPECT_EQ(refusal([](Case& c) { c.outputs[""].golden = floats({1}); }),
             at + "has several outputs, and one without a name beside them");
   EXPECT_EQ(refusal([](Case& c) { c.outputs["a b"].golden = floats({1}); }),
-            at + "'a b' is no name of an output: letters, digits, '_', '.' and '='");
+            at + "'a b' is no name of an output; use letters, digits, '_', '.' and '='");
   DatasetWriter writer(directory_ / "refused.h5");
   writer.write(several());
   EXPECT_EQ(file_error_of([&] { writer.put_output("c", "gpu", floats({1}).view()); }),
-            at + "has several outputs; say which one is written");
+            at + "has several outputs; name the one that is written");
 }
 
 // A golden result that is not computed yet already has its attributes.
@@ -243,16 +244,14 @@ TEST_F(Several, OtherNamesOfResultsFail) {
     for (const CaseReport& report : reports) EXPECT_EQ(report.outcome(), Outcome::kFail);
     return reports.front().because();
   };
-  EXPECT_EQ(
-      because(floats({1})),
-      "the operator threw: it returned one tensor, and the case has several outputs: return h, "
-      "scratch, y by name");
+  EXPECT_EQ(because(floats({1})),
+            "the operator threw: it returned one tensor, but the case has several outputs; return "
+            "each of them by its name: h, scratch, y");
   EXPECT_EQ(because({{"h", floats({1, 2}, "float16")}}),
             "the operator threw: it did not return the output 'y'; it returned h");
-  EXPECT_EQ(
-      because({{"h", floats({1, 2}, "float16")}, {"Y", floats({1})}}),
-      "the operator threw: it returned 'Y', which is no output of the case; its outputs are h, "
-      "scratch, y");
+  EXPECT_EQ(because({{"h", floats({1, 2}, "float16")}, {"Y", floats({1})}}),
+            "the operator threw: it returned 'Y', which is not an output of the case; return only "
+            "its outputs: h, scratch, y");
   EXPECT_EQ(because({{"h", Tensor()}, {"y", floats({1})}}),
             "the operator threw: it returned an empty tensor as 'h'");
 }
@@ -267,8 +266,8 @@ TEST_F(Several, NamesForACaseOfOneFail) {
   });
   ASSERT_EQ(reports.size(), 1u);
   EXPECT_EQ(reports[0].because(),
-            "the operator threw: it returned outputs by name (y), and the case has one, without a "
-            "name");
+            "the operator threw: it returned named outputs (y), but the case has only one output, "
+            "without a name; return one tensor");
 }
 
 TEST_F(Several, WhereNoneIsComparedNothingIsJudged) {

@@ -208,20 +208,20 @@ TEST_F(Store, WhatCannotLieBesideAnOutputIsRefused) {
   };
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {beside("accumulators/npu", "(3, 2), 'f4'"),
-       ": /cases/c/accumulators/npu: an accumulator float32 [3, 2] of the output float16 [2, 3]: "
-       "before its cast it is float32 (or float64) and of the same shape"},
+       ": /cases/c/accumulators/npu: the accumulator is float32 [3, 2], but for an output float16 "
+       "[2, 3] it must be float32 or float64 of the same shape"},
       {beside("accumulators/npu", "(2, 3), 'f2'"),
-       ": /cases/c/accumulators/npu: an accumulator float16 [2, 3] of the output float16 [2, 3]: "
-       "before its cast it is float32 (or float64) and of the same shape"},
+       ": /cases/c/accumulators/npu: the accumulator is float16 [2, 3], but for an output float16 "
+       "[2, 3] it must be float32 or float64 of the same shape"},
       {beside("residuals/npu", "(2, 4), 'f4'"),
-       ": /cases/c/residuals/npu: a residual float32 [2, 4] of the output float16 [2, 3]: R is "
-       "float32 (or float64), [..., M, checks of a row]"},
+       ": /cases/c/residuals/npu: the residual is float32 [2, 4], but for an output float16 [2, 3] "
+       "it must be float32 or float64 of the shape [..., M, checks in a row]"},
       {beside("residuals/npu", "(2,), 'f4'"),
-       ": /cases/c/residuals/npu: a residual float32 [2] of the output float16 [2, 3]: R is "
-       "float32 "
-       "(or float64), [..., M, checks of a row]"},
+       ": /cases/c/residuals/npu: the residual is float32 [2], but for an output float16 [2, 3] it "
+       "must be float32 or float64 of the shape [..., M, checks in a row]"},
       {beside("residuals/gpu", "(2, 1), 'f4'"),
-       ": /cases/c/residuals/gpu: belongs to no recorded output; the case has those of npu"},
+       ": /cases/c/residuals/gpu: belongs to no recorded output; the case has recorded outputs of "
+       "npu"},
       {output + "c['accumulators'] = np.zeros(3)",
        ": /cases/c/accumulators: must be a group of datasets"},
       {output + "c['accumulators/npu'] = np.zeros((2, 3), 'f4')",
@@ -235,9 +235,11 @@ TEST_F(Store, WhatCannotLieBesideAnOutputIsRefused) {
                 wrong);
   Case c = cast_case("c");
   c.output().recorded["gpu"].epilogue.residual = float_tensor({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
-  EXPECT_THAT(file_error_of([&] { write({c}); }),
-              EndsWith("/cases/c: beside outputs/gpu: a residual float32 [2, 4] of the output "
-                       "bfloat16 [2, 3]: R is float32 (or float64), [..., M, checks of a row]"));
+  EXPECT_THAT(
+      file_error_of([&] { write({c}); }),
+      EndsWith(
+          "/cases/c: beside outputs/gpu: the residual is float32 [2, 4], but for an output "
+          "bfloat16 [2, 3] it must be float32 or float64 of the shape [..., M, checks in a row]"));
   c.output().recorded["gpu"].epilogue.residual = float_tensor({2, 1}, {1, 2});
   c.output().recorded["gpu"].tensor = {};
   EXPECT_THAT(file_error_of([&] { write({c}); }),
@@ -378,8 +380,8 @@ TEST_F(Store, AFileOfAnotherSchemaOrWithoutCasesIsRefused) {
        {"del f['cases/c']", ": /cases: holds no case"},
        {"del f['cases']", ": /cases: does not exist; the file holds no cases"},
        {"f.create_group('cases/a b')",
-        ": /cases/a b: is no case name: parts of letters, digits, '_', '.' and '=', none of them "
-        "inputs, outputs, golden, '.' or '..'"}});
+        ": /cases/a b: is no case name; use parts of letters, digits, '_', '.' and '=', but no "
+        "part that is inputs, outputs, golden, '.' or '..'"}});
 }
 
 TEST_F(Store, ACaseThatCannotBeReadSaysWhy) {

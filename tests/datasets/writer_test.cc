@@ -210,9 +210,10 @@ TEST_F(Writer, RefusesWhatNoReaderWouldAccept) {
     return error.starts_with(path_) ? error.substr(path_.size()) : error;
   };
   for (const char* name : {"", "a b", "a-b", "a//b", "/a", "inputs/a", "..", "a/golden"}) {
-    EXPECT_EQ(said([&] { writer.write(constant_case(name)); }),
-              formatted(": /cases/{}: is no case name: parts of letters, digits, '_', '.' and '='",
-                        name));
+    EXPECT_EQ(
+        said([&] { writer.write(constant_case(name)); }),
+        formatted(": /cases/{}: is no case name; use parts of letters, digits, '_', '.' and '='",
+                  name));
   }
   EXPECT_EQ(said([&] { writer.write(constant_case("c")); }), ": /cases/c: is there already");
   EXPECT_EQ(said([&] { writer.write(constant_case("c/d")); }),
@@ -220,8 +221,8 @@ TEST_F(Writer, RefusesWhatNoReaderWouldAccept) {
   EXPECT_EQ(said([&] { writer.put_golden("d", constant(1, 1)); }),
             ": /cases/d: is not in this file; write or copy the case first");
   EXPECT_EQ(said([&] { writer.put_output("c", "a/b", constant(1, 1)); }),
-            ": /cases/c: 'a/b' is no name of an operand or producer: letters, digits, '_', '.' and "
-            "'='");
+            ": /cases/c: 'a/b' is no name of an operand or producer; use letters, digits, '_', '.' "
+            "and '='");
   EXPECT_EQ(said([&] { writer.put_attribute("c", "why", std::string("\xff")); }),
             ": /cases/c: its attribute 'why' must be UTF-8 without zero bytes");
   Tensor odd(format_named("float4_e2m1fn"), {2});

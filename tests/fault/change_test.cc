@@ -433,12 +433,12 @@ TEST(Change, WhatAFormatHasNot) {
   EXPECT_EQ(error({.kind = ChangeKind::kExponent, .k = 0}, "bfloat16"),
             "k must be at least 1, not 0");
   EXPECT_EQ(error({.kind = ChangeKind::kCarry, .bit = 31}, "float32"),
-            "bit 31 of float32 is its sign: a carry is at one of 0 to 30");
+            "bit 31 of float32 is its sign, which has no carry; give a bit from 0 to 30");
   EXPECT_EQ(error({.kind = ChangeKind::kCarry, .bit = 31}, "int32"), "no error");
   EXPECT_EQ(error({.kind = ChangeKind::kAdd}, "float32"),
-            "add takes a value or ulps other than 0, one of the two");
+            "add needs a value or ulps that is not 0, and only one of the two");
   EXPECT_EQ(error({.kind = ChangeKind::kAdd, .value = 1, .ulps = 1}, "float32"),
-            "add takes a value or ulps other than 0, one of the two");
+            "add needs a value or ulps that is not 0, and only one of the two");
   EXPECT_EQ(error({.kind = ChangeKind::kAdd, .value = std::nan("")}, "float32"),
             "value must be finite, not nan");
 }

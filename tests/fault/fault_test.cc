@@ -474,7 +474,7 @@ TEST(ParseFault, BitsThatNoElementHas) {
     for (const int bit : {64, 65, 2147483647}) {
       const std::string text = formatted("{},bit={}", row.name, bit);
       EXPECT_EQ(parse_error(text),
-                formatted("fault '{}': no element has a bit {}: they are 0 to 63", text, bit));
+                formatted("fault '{}': no element has a bit {}; give one from 0 to 63", text, bit));
     }
   }
 }

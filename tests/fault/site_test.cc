@@ -268,7 +268,7 @@ TEST(ParseSites, Errors) {
   EXPECT_EQ(error("flips"), "fault 'flips' needs k or bits");
   EXPECT_EQ(error("flips,k=2,bits=1"), "fault 'flips,k=2,bits=1' takes k or bits, not both");
   EXPECT_EQ(error("flips,bits=64"),
-            "fault 'flips,bits=64': no element has a bit 64: they are 0 to 63");
+            "fault 'flips,bits=64': no element has a bit 64; give one from 0 to 63");
   EXPECT_EQ(error("flips,bits=3:3"), "fault 'flips,bits=3:3': bit 3 is given twice");
   EXPECT_EQ(error("flips,k=0"),
             "fault 'flips,k=0': k must be a whole number from 1 to 64, not '0'");
@@ -305,18 +305,22 @@ TEST(ParseSites, Errors) {
   EXPECT_EQ(
       error("zero,site=periodic,every=0"),
       "fault 'zero,site=periodic,every=0': every must be a whole number of at least 1, not '0'");
-  EXPECT_EQ(error("zero,every=3"),
-            "fault 'zero,every=3': every goes with site=periodic, not with site=element");
+  EXPECT_EQ(
+      error("zero,every=3"),
+      "fault 'zero,every=3': every is only for site=periodic, not for site=element; leave it out");
   EXPECT_EQ(error("zero,site=row,step=3"),
-            "fault 'zero,site=row,step=3': step goes with site=accumulator, not with site=row");
+            "fault 'zero,site=row,step=3': step is only for site=accumulator, not for site=row; "
+            "leave it out");
   EXPECT_EQ(error("zero,site=input"),
             "fault 'zero,site=input' needs input, as in site=input,input=x");
   EXPECT_EQ(error("zero,site=input,input="),
             "fault 'zero,site=input,input=' needs input, as in site=input,input=x");
-  EXPECT_EQ(error("zero,input=x"),
-            "fault 'zero,input=x': input goes with site=input, not with site=element");
+  EXPECT_EQ(
+      error("zero,input=x"),
+      "fault 'zero,input=x': input is only for site=input, not for site=element; leave it out");
   EXPECT_EQ(error("zero,site=input_a,input=b"),
-            "fault 'zero,site=input_a,input=b': input goes with site=input, not with site=input_a");
+            "fault 'zero,site=input_a,input=b': input is only for site=input, not for "
+            "site=input_a; leave it out");
   EXPECT_EQ(error("zero,site=input_a,when=later"),
             "fault 'zero,site=input_a,when=later': when must be one of before, after, not 'later' "
             "(did you mean 'after'?)");
@@ -381,10 +385,11 @@ TEST(ParseSites, ChangesThatMoveElements) {
   EXPECT_EQ(error("stuck_lane"),
             "fault 'stuck_lane' needs a place of several elements, as in site=periodic,every=16");
   EXPECT_EQ(error("wrong_row,site=accumulator"),
-            "fault 'wrong_row,site=accumulator' moves elements of the output: it has no site "
-            "accumulator");
+            "fault 'wrong_row,site=accumulator' moves elements of the output, so that it cannot "
+            "have the site accumulator");
   EXPECT_EQ(error("stuck_lane,site=input_a"),
-            "fault 'stuck_lane,site=input_a' moves elements of the output: it has no site input_a");
+            "fault 'stuck_lane,site=input_a' moves elements of the output, so that it cannot have "
+            "the site input_a");
   EXPECT_EQ(error("wrong_row,rows=0"),
             "fault 'wrong_row,rows=0': rows must be a whole number of at least 1, not '0'");
 }

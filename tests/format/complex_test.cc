@@ -78,8 +78,7 @@ TEST(ComplexFormat, NothingReadsItAsARealNumber) {
       } catch (const std::invalid_argument& e) {
         EXPECT_EQ(std::string(e.what()),
                   std::string(f.name) +
-                      " is complex, and this takes real numbers: give the parts "
-                      "of it as " +
+                      " is complex, but only real numbers are taken here; give its parts as " +
                       std::string(part_format(f).name))
             << i;
       }

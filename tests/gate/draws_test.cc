@@ -69,11 +69,14 @@ TEST_F(GateDraws, NeedNoGoldenResult) {
   EXPECT_THAT(run(gate + " --case right"), Exits(0));
   const Ran ran = run(gate + " --json r.json --html r.html --junit r.xml");
   EXPECT_THAT(ran, Exits(1));
-  EXPECT_THAT(ran.out, AllOf(HasSubstr("8 192 draws are not of uniform,low=0,high=1: "),
-                             HasSubstr("between elements 1 apart (p "),
-                             HasSubstr("right draws fail with probability 1e-06 at most"),
-                             HasSubstr("note: a distribution function that is less than 0.0"),
-                             HasSubstr("note: tests of 8 192 draws, each fails below p 2e-07: ")));
+  EXPECT_THAT(
+      ran.out,
+      AllOf(
+          HasSubstr("8 192 draws do not follow uniform,low=0,high=1: "),
+          HasSubstr("between elements 1 apart (p "),
+          HasSubstr("right draws fail with a probability of at most 1e-06"),
+          HasSubstr("note: a distribution function that differs by less than 0.0"),
+          HasSubstr("note: tests of 8 192 draws, each of which fails if its p is below 2e-07: ")));
   const nlohmann::json cases = json("r.json")["cases"];
   ASSERT_EQ(cases.size(), 2u);
   EXPECT_EQ(cases[0]["verdicts"][0]["bound"]["distribution"], "uniform,low=0,high=1");
@@ -118,7 +121,7 @@ TEST_F(GateDraws, WithoutAGoldenResultDropoutDropsFromTheInput) {
   c.inputs.clear();
   make("none.h5", {c});
   EXPECT_THAT(run("assay gate none.h5").out,
-              HasSubstr("the law needs what nothing is dropped from: the case has neither a golden "
+              HasSubstr("the law needs the output without dropout: the case has neither a golden "
                         "result nor an input x"));
 }
 
@@ -144,7 +147,7 @@ TEST(GateCaseOfDraws, WhichLawsNeedAGoldenResult) {
   const CaseReport dropped = gate_case(c, c.output().recorded.at("npu").tensor);
   EXPECT_EQ(dropped.outcome(), Outcome::kNotComparable);
   EXPECT_THAT(dropped.because(),
-              HasSubstr("the law needs what nothing is dropped from: the case has neither a golden "
+              HasSubstr("the law needs the output without dropout: the case has neither a golden "
                         "result nor an input x"));
 }
 
@@ -170,7 +173,7 @@ TEST_F(GateDraws, OfDatasetTests) {
   EXPECT_THAT(run(runner + " --case cast"), Code(0));
   const Ran ran = run(runner + " --case shifted");
   EXPECT_THAT(ran, Code(1));
-  EXPECT_THAT(ran.out, HasSubstr("8 192 draws are not of uniform,low=0,high=1"));
+  EXPECT_THAT(ran.out, HasSubstr("8 192 draws do not follow uniform,low=0,high=1"));
 }
 
 TEST_F(GateDraws, OfArraysThatAreCompared) {
@@ -182,7 +185,7 @@ TEST_F(GateDraws, OfArraysThatAreCompared) {
   EXPECT_THAT(ran.out, HasSubstr("8 192 draws agree with uniform,low=0,high=1"));
   ran = run(compare + "'distribution(uniform,high=1.1)'");
   EXPECT_THAT(ran, Exits(1));
-  EXPECT_THAT(ran.out, HasSubstr("8 192 draws are not of uniform,low=0,high=1.1"));
+  EXPECT_THAT(ran.out, HasSubstr("8 192 draws do not follow uniform,low=0,high=1.1"));
 }
 
 TEST(MatchDraws, OfALawAloneOfAReferenceAndOfACase) {
@@ -194,7 +197,7 @@ TEST(MatchDraws, OfALawAloneOfAReferenceAndOfACase) {
   EXPECT_FALSE(
       testing::Matcher<const std::vector<double>&>(normal).MatchAndExplain(right, &listener));
   EXPECT_THAT(listener.str(),
-              AllOf(HasSubstr("8 192 draws are not of normal,mean=0,deviation=1,delta=1e-09: "),
+              AllOf(HasSubstr("8 192 draws do not follow normal,mean=0,deviation=1,delta=1e-09: "),
                     HasSubstr("deviation 0."), HasSubstr("note: tests of 8 192 draws")));
   EXPECT_EQ(normal.describe(true), "is not drawn from normal,delta=1e-9");
   const Case c = dropout("x", 0.2, 0.2);

@@ -99,7 +99,8 @@ TEST(ExpectedErrorOfAMachine, IsAskedOfTheSameDtypeAlone) {
   const ElementCheck same = check_of(c, format_named("float32"), request),
                      other = check_of(c, format_named("bfloat16"), request);
   EXPECT_NE(same.bound->rule, Rule::kExpectedError);
-  EXPECT_THAT(same.notes, ElementsAre(HasSubstr("right results of these operands, by cpu_fma")));
+  EXPECT_THAT(same.notes,
+              ElementsAre(HasSubstr("right results of these operands, computed by cpu_fma")));
   EXPECT_EQ(other.bound->rule, Rule::kExpectedError);
   EXPECT_THAT(other.notes, IsEmpty());
 }

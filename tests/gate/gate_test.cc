@@ -316,12 +316,11 @@ TEST(GateProduct, RefusesAResidualThatNothingReads) {
     const auto beside = Residual::accumulator(accumulator);
     EXPECT_EQ(error_of([&] { (void)gate_product(product_operands(c), output, request); }),
               "no error");
-    EXPECT_EQ(
-        error_of([&] { (void)gate_product(product_operands(c), output, request, beside); }),
-        threshold.takes_residuals
-            ? std::string("no error")
-            : formatted("{} has no use for an accumulator or a residual; residual_compensated has",
-                        threshold.name));
+    EXPECT_EQ(error_of([&] { (void)gate_product(product_operands(c), output, request, beside); }),
+              threshold.takes_residuals ? std::string("no error")
+                                        : formatted("the threshold {} does not use an accumulator "
+                                                    "or a residual; use residual_compensated",
+                                                    threshold.name));
   }
 }
 

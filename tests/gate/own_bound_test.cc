@@ -192,8 +192,8 @@ TEST(OwnBound, OfNanOnSaturatingHardware) {
   EXPECT_EQ(v.bound.origin, "default");
   EXPECT_THAT(v.notes,
               ElementsAre("judged by the default standard, because the operator's own bound is not "
-                          "known: the golden result holds NaN, which ascend910b makes 0; the "
-                          "parameter saturate says so"));
+                          "known: the golden result holds NaN, where ascend910b gives 0; set the "
+                          "parameter saturate = 1, and compute the golden result again"));
   c.attributes["saturate"] = std::int64_t{1};
   c.output().golden = golden_result(c);
   EXPECT_THAT(output, CloseTo(c).producer("ascend910b"));
@@ -209,8 +209,8 @@ TEST(OwnBound, CountsTheGoldenResultsOwnError) {
   EXPECT_THAT(other, CloseTo(c));
   const Verdict v = gate_case(c, other).verdicts.front();
   EXPECT_THAT(v.notes, ElementsAre(kAnyOrder,
-                                   "the golden result is float32: its own error counts beside the "
-                                   "output's; a golden result in float64 has none",
+                                   "the golden result is float32, so that the bound allows its own "
+                                   "rounding error, too; a golden result in float64 has none",
                                    kManyTimes));
 }
 
@@ -248,8 +248,9 @@ TEST(OwnBound, FallsBackWithItsReason) {
   c.output().golden =
       Tensor::from_values(format_named("float64"), {16}, c.output().golden->view().values());
   output = Tensor::from_values(format_named("float32"), {16}, output.view().values());
-  EXPECT_THAT(verdict().notes, ElementsAre(HasSubstr("matmul of these inputs is [4, 4], the golden "
-                                                     "result [16]")));
+  EXPECT_THAT(verdict().notes,
+              ElementsAre(HasSubstr(
+                  "matmul of these inputs has the shape [4, 4], but the golden result has [16]")));
   c.inputs.clear();
   EXPECT_EQ(verdict().bound.origin, "default");
   EXPECT_THAT(verdict().notes, IsEmpty()) << "a golden result alone has the default";

@@ -52,7 +52,8 @@ TEST(SampledRefusals, MutationsNeedWholeOutputs) {
   EXPECT_EQ(error_of([&] {
               (void)gate_case(c, filled_with("float32", {40, 4}, 8), request);
             }),
-            "mutations are tried on whole outputs, not on a sample of rows");
+            "mutations can be tried only on whole outputs, and not on a sample of rows; leave out "
+            "one of the two");
 }
 
 TEST(SampledRefusals, AnOutputOfAnotherShapeOrDtypeIsNotComparable) {
@@ -63,7 +64,7 @@ TEST(SampledRefusals, AnOutputOfAnotherShapeOrDtypeIsNotComparable) {
   EXPECT_EQ(judged(filled_with("float32", {40, 4}, 8)).outcome, Outcome::kPass);
   Verdict v = judged(filled_with("float32", {40, 5}, 8));
   EXPECT_EQ(v.outcome, Outcome::kNotComparable);
-  EXPECT_EQ(v.because, "the output's shape is [40, 5], that of matmul of these inputs [40, 4]");
+  EXPECT_EQ(v.because, "the output has the shape [40, 5], but matmul of these inputs has [40, 4]");
   v = judged(filled_with("float16", {40, 4}, 8));
   EXPECT_EQ(v.outcome, Outcome::kNotComparable);
   EXPECT_THAT(v.because, HasSubstr("float16"));
@@ -76,8 +77,8 @@ TEST(SampledRefusals, AGoldenResultIsJudgedAsAWholeAndSaysSo) {
   EXPECT_EQ(report.outcome(), Outcome::kPass);
   EXPECT_FALSE(report.sample.has_value());
   EXPECT_THAT(report.verdicts.at(0).notes,
-              testing::Contains("judged as a whole, by its golden result: rows are drawn where "
-                                "there is none"));
+              testing::Contains("judged as a whole by its golden result, because rows are drawn "
+                                "only from cases without one"));
 }
 
 // The reference implementation is sampled at the same rows as the output, whether it is in the case
@@ -113,8 +114,8 @@ TEST(PolicyRefusals, BlindnessNeedsAReason) {
   c.attributes["max_blind"] = 0.25;
   const Tensor output = filled_with("float32", {40, 4}, 8);
   EXPECT_EQ(error_of([&] { (void)gate_case(c, output); }),
-            "case p: max_blind needs its reason: say in the attribute 'why' why a check that is "
-            "blind to so many elements is enough");
+            "case p: max_blind is given without a reason; say in the attribute 'why' why a check "
+            "is enough that does not see this share of the elements");
   c.attributes["why"] = std::string("zeros are right");
   EXPECT_EQ(gate_case(c, output).outcome(), Outcome::kPass);
 }
@@ -172,7 +173,7 @@ TEST(OutputRefusals, TheOperatorsOutputIsSaidOnce) {
               single.name = "single";
               (void)single.only("three");
             }),
-            "case single: has no output 'three'; it has one, without a name");
+            "case single: has no output 'three'; it has only one output, without a name");
 }
 
 TEST(OutputRefusals, ValuesOfIndicesAreAnOutput) {
@@ -180,8 +181,8 @@ TEST(OutputRefusals, ValuesOfIndicesAreAnOutput) {
   c.outputs["one"].attributes["operator_output"] = std::int64_t{1};
   c.outputs["two"].attributes["value_output"] = std::string("three");
   EXPECT_EQ(error_of([&] { (void)judged_case(c, "two"); }),
-            "case several: the value_output of 'two' is 'three', which is none of its outputs: "
-            "one, two");
+            "case several: the value_output of 'two' is 'three', which is not an output of the "
+            "case; give one of one, two");
 }
 
 TEST(OutputRefusals, AReportSaysWhichOutputTheOperatorComputes) {
@@ -194,11 +195,11 @@ TEST(OutputRefusals, AReportSaysWhichOutputTheOperatorComputes) {
     EXPECT_EQ(report.output, output);
     return report.verdicts[0].notes;
   };
-  EXPECT_THAT(notes("one"),
-              ElementsAre("judged by standards alone: " + computed_output(c).why_not));
+  EXPECT_THAT(notes("one"), ElementsAre("judged only by standards: " + computed_output(c).why_not));
   c.outputs["two"].attributes["operator_output"] = std::int64_t{1};
-  EXPECT_THAT(notes("one"), ElementsAre("judged by standards alone: of the outputs of matmul "
-                                        "assay computes two"));
+  EXPECT_THAT(
+      notes("one"),
+      ElementsAre("judged only by standards: of the outputs of matmul, assay computes only two"));
   EXPECT_THAT(notes("two"), testing::IsEmpty());
   c.op = "of_mine";
   EXPECT_THAT(notes("one"), testing::IsEmpty());

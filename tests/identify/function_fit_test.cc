@@ -276,8 +276,8 @@ TEST(FunctionFit, Refuses) {
   Case c = case_of("add", x);
   EXPECT_FALSE(is_identifiable_function(c));
   EXPECT_EQ(error_of([&] { identify_function(c, x); }),
-            "case t: add is no function of each element; exp, log, sqrt, rsqrt, tanh, sigmoid, "
-            "silu, gelu are");
+            "case t: add is not a function of each element that can be identified; these can: exp, "
+            "log, sqrt, rsqrt, tanh, sigmoid, silu, gelu");
   c.op = "exp";
   EXPECT_EQ(error_of([&] {
               identify_function(c, Tensor::from_values(format_named("float16"), {1, 3},

@@ -285,7 +285,9 @@ TEST(Identify, FindsTheOrderOfAReduction) {
 TEST(Identify, WhatItCannotExplainIsNamedWithTheReason) {
   Case c = computed("hopper", "float16", 4, 16, 4);
   c.op = "softmax";
-  EXPECT_EQ(identified({c}).at(0).why, "softmax is no sum of products that identify explains");
+  EXPECT_EQ(identified({c}).at(0).why,
+            "identify does not explain softmax as sums of products; it explains matmul, dot and "
+            "scaled_matmul");
 }
 
 TEST(Identify, RowsOfTheSameArithmeticAreNamedTogether) {

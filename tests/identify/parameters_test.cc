@@ -226,10 +226,10 @@ TEST(IdentifyParameters, WhatIsNoSumOfFloatsIsNamed) {
   EXPECT_EQ(why(c), "identify explains sums of floats, not of complex64");
   c = good;
   c.output().recorded["device"].tensor = Tensor(format_named("float32"), {4, 5});
-  EXPECT_EQ(why(c), "the output of device is float32 [4, 5], which is none of this case");
+  EXPECT_EQ(why(c), "the output of device is float32 [4, 5], which does not fit this case");
   c = good;
   c.output().recorded["device"].tensor = Tensor(format_named("float16"), {4, 4});
-  EXPECT_EQ(why(c), "the output of device is float16 [4, 4], which is none of this case");
+  EXPECT_EQ(why(c), "the output of device is float16 [4, 4], which does not fit this case");
   c = computed_by("hopper", dots("bfloat16", "float32", 4, 16));
   c.inputs["c"] = Tensor(format_named("float32"), {5});
   EXPECT_EQ(why(c), "a, b and c do not fit; dot takes [n, K], [n, K] and [n]");

@@ -61,7 +61,7 @@ TEST(IdentifyReductions, OneSumIsTooFew) {
   c.output().recorded["device"].tensor = emulate(c, machine_named("cpu_fma"), 1);
   const Finding f = identified({c}).at(0);
   EXPECT_EQ(f.outcome, Outcome::kUndecided);
-  EXPECT_THAT(f.note, HasSubstr("too few sums, 1, "));
+  EXPECT_THAT(f.note, HasSubstr("1 sums are too few "));
   EXPECT_EQ(f.agree, 1);
 }
 
@@ -76,8 +76,8 @@ TEST(IdentifyReductions, LongRowsAreTriedByTheOrdersOfTheTable) {
   EXPECT_EQ(f.outcome, Outcome::kFound);
   EXPECT_EQ(attribute_text(f.parameters.at("order")), "sequential");
   EXPECT_EQ(f.note,
-            "trees of kernels were not searched: orders are searched of sums of 2 to 65536 "
-            "numbers, not 65537");
+            "the summation trees of kernels were not searched: orders of summation can be searched "
+            "only for sums of 2 to 65536 numbers, not of 65537");
 }
 
 // One of 40 sums is an ulp off. The finding names the nearest order, and the place and size of the
@@ -114,9 +114,10 @@ TEST(IdentifyReductions, MeansAreExplained) {
     const Finding f = identified({c}).at(0);
     if (n == 200) {
       EXPECT_EQ(f.outcome, Outcome::kNone);
-      EXPECT_EQ(f.note,
-                "trees of kernels were not searched: a mean of 200 numbers hides the last bits of "
-                "their sum; of a power of two of them it does not");
+      EXPECT_EQ(
+          f.note,
+          "the summation trees of kernels were not searched: a mean of 200 numbers hides the last "
+          "bits of their sum; record means of 2, 4, 8 or another power of two of numbers");
       continue;
     }
     EXPECT_EQ(f.outcome, Outcome::kFound);

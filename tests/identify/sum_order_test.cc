@@ -326,26 +326,30 @@ TEST(SumOrderTest, Refuses) {
   const RecordedSums good{&kFloat32, &kFloat32, 2, {1, 2}, {3}};
   EXPECT_EQ(error({}), "there are no recorded sums");
   EXPECT_EQ(error({{&kFloat32, &kFloat32, 1, {1}, {1}}}),
-            "orders are searched of sums of 2 to 65536 numbers, not 1");
-  EXPECT_EQ(error({{&kFloat32, &kFloat32, 3, {1, 2}, {3}}}), "2 numbers are no 1 rows of 3");
-  EXPECT_EQ(error({{&format_named("float8_e4m3fn"), &kFloat32, 2, {1, 2}, {3}}}),
-            "orders of summation are searched in float16, bfloat16, float32 and float64, not in "
-            "float8_e4m3fn");
+            "orders of summation can be searched only for sums of 2 to 65536 numbers, not of 1");
+  EXPECT_EQ(error({{&kFloat32, &kFloat32, 3, {1, 2}, {3}}}),
+            "2 numbers do not make 1 rows of 3 numbers");
+  EXPECT_EQ(
+      error({{&format_named("float8_e4m3fn"), &kFloat32, 2, {1, 2}, {3}}}),
+      "orders of summation can be searched only in float16, bfloat16, float32 and float64, not in "
+      "float8_e4m3fn");
   EXPECT_EQ(error({good, {&kFloat16, &kFloat32, 2, {1, 2}, {3}}}),
-            "recordings of one kernel have one dtype of x and one of sums");
+            "the recordings differ in the dtype of x or of the sums; give recordings of one kernel "
+            "with the same dtypes");
   EXPECT_EQ(error({{&kFloat32, &kFloat32, 2, {1, HUGE_VAL}, {HUGE_VAL}}}),
-            "every recorded sum has NaN or infinity");
+            "every recorded sum has NaN or infinity; record finite sums");
   Case c = triton_sums().read("rows/float32/64");
   EXPECT_EQ(error_of([&] { (void)recorded_sums(c, "a100"); }),
-            "case rows/float32/64: it has no output that a100 recorded");
+            "case rows/float32/64: it has no output that was recorded by a100");
   c.attributes["axis"] = std::int64_t{0};
   c.inputs["x"] = Tensor::from_values(kFloat32, {2, 3}, std::vector<double>(6, 1.0));
   EXPECT_EQ(error_of([&] { (void)recorded_sums(c, "h200"); }),
-            "case rows/float32/64: h200 recorded 64 sums; x [2, 3] has 3 along its axis");
+            "case rows/float32/64: h200 recorded 64 sums, but x of the shape [2, 3] has 3 sums "
+            "along its axis");
   c.op = "softmax";
   EXPECT_EQ(error_of([&] { (void)recorded_sums(c, "h200"); }),
-            "case rows/float32/64: orders of summation are searched of reduce_sum and reduce_mean, "
-            "not softmax");
+            "case rows/float32/64: orders of summation can be searched only for reduce_sum and "
+            "reduce_mean, not for softmax");
 }
 
 }  // namespace

@@ -206,8 +206,9 @@ TEST(DistributionDefects, OfUniformNumbers) {
     expect_found(judged(lanes), "between elements 1 apart");
     Values blocks = right;  // two blocks had one seed
     std::copy_n(right.begin() + 1000, 256, blocks.begin() + 9001);
-    expect_found(judged(blocks),
-                 "repeats the 256 values from draw 1 000 on come again from draw 9 001 on");
+    expect_found(
+        judged(blocks),
+        "repeats the 256 values from draw 1 000 on are the same as those from draw 9 001 on");
   }
 }
 
@@ -453,7 +454,9 @@ TEST(DistributionSampling, RightDrawsFailNoMoreOftenThanIsStated) {
 TEST(Distribution, FewDrawsTellNothing) {
   const Verdict v = verdict_of("uniform", tensor_of(uniforms(20, 1)));
   EXPECT_EQ(v.outcome, Outcome::kUntrusted);
-  EXPECT_EQ(v.because, "20 draws are too few: the same value throughout would pass as well");
+  EXPECT_EQ(v.because,
+            "20 draws are too few, because the same value throughout would pass as well; give more "
+            "draws");
   EXPECT_EQ(verdict_of("bernoulli,p=0.1", tensor_of(bernoullis(60, 1, 0.1))).outcome,
             Outcome::kUntrusted);
   EXPECT_EQ(verdict_of("uniform", tensor_of({})).outcome, Outcome::kUntrusted);
@@ -493,12 +496,14 @@ TEST(Distribution, AVerdictSaysStatisticsPValuesAndWhatIsNotTold) {
   ASSERT_EQ(v.tests.size(), 5u);
   EXPECT_DOUBLE_EQ(v.tests[0].limit, 1e-6 / 5);
   ASSERT_EQ(v.notes.size(), 2u);
-  EXPECT_THAT(v.notes[0], AllOf(HasSubstr("a distribution function that is less than 0.0"),
-                                HasSubstr("16 384 draws, of which 0.0"),
-                                HasSubstr("is what rounding to bfloat16 leaves open")));
-  EXPECT_THAT(v.notes[1], AllOf(HasSubstr("tests of 16 384 draws, each fails below p 2e-07: "),
-                                HasSubstr("distribution function at most "),
-                                HasSubstr("serial correlation "), HasSubstr("mean of F 0.")));
+  EXPECT_THAT(v.notes[0], AllOf(HasSubstr("a distribution function that differs by less than 0.0"),
+                                HasSubstr("16 384 draws; 0.0"),
+                                HasSubstr("of this is due to the rounding to bfloat16")));
+  EXPECT_THAT(
+      v.notes[1],
+      AllOf(HasSubstr("tests of 16 384 draws, each of which fails if its p is below 2e-07: "),
+            HasSubstr("distribution function differs by at most "),
+            HasSubstr("serial correlation "), HasSubstr("mean of F 0.")));
   EXPECT_EQ(v.bound.text(), "draws of uniform, false alarms 1e-06");
   EXPECT_LT(v.worst_ratio, 1);
   EXPECT_FALSE(v.metrics);
@@ -521,7 +526,7 @@ TEST(Distribution, WrongWordsAreNamed) {
             "distribution(dropout,p=0.5), or as the case's attribute p");
   EXPECT_EQ(verdict_of("uniform,low=1", t).outcome, Outcome::kNotComparable);
   EXPECT_THAT(verdict_of("normal", tensor_of({1, 2, 3}, "int32")).because,
-              HasSubstr("the law normal is one of floats, the output is int32"));
+              HasSubstr("the law normal is for floats, but the output is int32"));
 }
 
 TEST(Distribution, ALawSaysWhatItHasNot) {

@@ -69,7 +69,7 @@ TEST(DrawLimits, DistributionFunctionOfOnePlace) {
       const std::vector<double> u(n, p.u);
       const DrawTest test = function_test(draws_at(u, u));
       EXPECT_EQ(test.statistic, p.off) << p.u;
-      EXPECT_EQ(test.words, formatted("at most {} off, where it is {}", short_number(p.off),
+      EXPECT_EQ(test.words, formatted("differs by at most {}, where it is {}", short_number(p.off),
                                       short_number(p.at)));
       const double bound = 2 * std::exp(-2 * static_cast<double>(n) * p.off * p.off);
       EXPECT_DOUBLE_EQ(test.p_value, std::min(1.0, bound));
@@ -144,8 +144,9 @@ TEST(DrawLimits, RepeatsOfMoreDrawsThanAreKept) {
   draws.heaviest = 0x1p-24;
   for (std::size_t i = 0; i < 200; ++i) draws.symbols[n - 200 + i] = draws.symbols[1000 + i];
   const DrawTest test = repeats_test(draws, 1e-9);
-  EXPECT_EQ(test.words, formatted("the 200 values from draw 1 000 on come again from draw {} on",
-                                  grouped(static_cast<std::int64_t>(n - 200))));
+  EXPECT_EQ(test.words,
+            formatted("the 200 values from draw 1 000 on are the same as those from draw {} on",
+                      grouped(static_cast<std::int64_t>(n - 200))));
   EXPECT_EQ(test.statistic, 200);
 }
 
@@ -452,7 +453,7 @@ TEST(DrawLimits, RepeatsEndWithTheDraws) {
   for (std::uint64_t i = 0; i < 3; ++i) draws.symbols.push_back(1010 + i);
   draws.heaviest = 0x1p-24;
   EXPECT_EQ(repeats_test(draws, 1e-9).words,
-            "the 3 values from draw 10 on come again from draw 1 000 on");
+            "the 3 values from draw 10 on are the same as those from draw 1 000 on");
   draws.symbols.pop_back();
   EXPECT_EQ(repeats_test(draws, 1e-9).words, "no 3 values come twice");
 }

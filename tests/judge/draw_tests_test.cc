@@ -75,8 +75,9 @@ TEST(DrawTests, RepeatsSayWhereTheStretchesLie) {
     Draws again = draws;
     for (std::size_t i = 0; i < 3; ++i) again.symbols[997 + i] = again.symbols[from + i];
     const DrawTest test = repeats_test(again, 1e-9);
-    EXPECT_EQ(test.words,
-              formatted("the 3 values from draw {} on come again from draw 997 on", from));
+    EXPECT_EQ(
+        test.words,
+        formatted("the 3 values from draw {} on are the same as those from draw 997 on", from));
     EXPECT_EQ(test.statistic, 3);
     EXPECT_NEAR(test.p_value, 5e5 * 0x1p-72, 1e-20);
     again.symbols[997] = 7;

@@ -295,8 +295,8 @@ TEST(Indices, WhatCannotBeComparedSaysWhy) {
 TEST(Indices, OnlyStandardsOfSingleElementsStandInBrackets) {
   const Format& f = format_named("int64");
   EXPECT_EQ(error_of([&] { (void)standard_bound("indices(cann_l0)", f); }),
-            "standard 'indices(cann_l0)': cann_l0 does not judge single elements, as the values at "
-            "indices are");
+            "standard 'indices(cann_l0)': cann_l0 does not judge single elements, which the values "
+            "at indices need");
   EXPECT_THAT(error_of([&] { (void)standard_bound("indices(tortch)", f); }), HasSubstr("torch"));
   EXPECT_TRUE(needs_operands("indices"));
   EXPECT_TRUE(needs_operands("indices(torch)"));

@@ -63,11 +63,12 @@ TEST(PublishedName, IsWhatStandsBeforeTheWord) {
 
 TEST(PublishedHole, IsSaidOfEveryVersionAndName) {
   EXPECT_EQ(hole_of("ttk_close"),
-            "a NaN or an infinity on only one side is one of the elements that may miss");
+            "a NaN or an infinity on only one side counts as one of the allowed mismatches");
   EXPECT_EQ(hole_of("verify_result"), hole_of("ttk_close"));
-  EXPECT_EQ(hole_of("ttk_requant"),
-            "codes are subtracted as int8, which wraps, so that far ones of two signs pass as "
-            "neighbours, and a NaN on only one side is one of the elements that may miss");
+  EXPECT_EQ(
+      hole_of("ttk_requant"),
+      "codes are subtracted as int8, which wraps, so that distant codes of opposite sign pass, and "
+      "an element with a NaN on only one side counts as one of the allowed mismatches");
   for (const char* name : {"atb", "atb@2025", "atb@2026-05", "atb_high_precision",
                            "atb_high_precision@2025", "atb_high_precision@2026-05"}) {
     EXPECT_EQ(hole_of(name), "NaN and infinity become 0 on both sides before they are compared")
@@ -115,8 +116,8 @@ TEST(PublishedBound, IsThatOfTheStandardUnderAnotherName) {
   EXPECT_FALSE(standard_bound("ttk_close,as_published", format_named("int32")))
       << "the standard has a bound there, its publication none";
   EXPECT_EQ(error_of([] { (void)standard_bound("torch,as_published", format_named("float16")); }),
-            "standard 'torch,as_published': assay judges by torch as it was published, as far as "
-            "is known; leave as_published out");
+            "standard 'torch,as_published': assay already judges by torch as it was published, as "
+            "far as is known; leave out as_published");
   EXPECT_THAT(
       error_of([] { (void)standard_bound("ttk_clos,as_published", format_named("float16")); }),
       testing::StartsWith("unknown standard 'ttk_clos': did you mean 'ttk_close'?"));
@@ -130,7 +131,7 @@ TEST(PublishedClose, ANanOfOneSidePassesWithinTheShare) {
   EXPECT_EQ(own.outcome, Outcome::kFail);
   const Verdict v = published_verdict("ttk_close", actual, expected);
   EXPECT_EQ(v.outcome, Outcome::kPass);
-  EXPECT_EQ(v.because, "1 of 2 000 elements miss, where 0.001 of them may");
+  EXPECT_EQ(v.because, "1 of 2 000 elements are mismatches, and at most a share of 0.001 may be");
   EXPECT_EQ(v.mismatches, 1);
   EXPECT_EQ(v.forgiven, 1);
   EXPECT_EQ(v.sites, 2000);
@@ -192,7 +193,7 @@ TEST(PublishedClose, SaysWhatMissesOfAFailure) {
   const Verdict v = published_verdict("verify_result", vector_of("float32", {1, 2, 4.5, kInfinity}),
                                       vector_of("float32", {1, 2, 4, 8}));
   EXPECT_EQ(v.outcome, Outcome::kFail);
-  EXPECT_EQ(v.because, "2 of 4 elements miss, where 0.0001 of them may");
+  EXPECT_EQ(v.because, "2 of 4 elements are mismatches, and at most a share of 0.0001 may be");
   EXPECT_EQ(v.mismatches, 2);
   EXPECT_EQ(v.forgiven, 0);
   EXPECT_THAT(v.notes, testing::Each(testing::Not(testing::HasSubstr("itself says"))))
@@ -267,7 +268,7 @@ TEST(PublishedRequant, CodesWrap) {
   const Verdict far =
       published_verdict("ttk_requant", vector_of(f.name, {448, 1}), vector_of(f.name, {-448, 1}));
   EXPECT_EQ(far.outcome, Outcome::kPass);
-  EXPECT_EQ(far.because, "0 of 2 elements miss, where 0.001 of them may");
+  EXPECT_EQ(far.because, "0 of 2 elements are mismatches, and at most a share of 0.001 may be");
   EXPECT_THAT(far.notes, testing::Contains(testing::StartsWith("ttk_requant itself says fail: ")));
 }
 

@@ -113,8 +113,8 @@ TEST(AbftClose, AGoldenResultAlone) {
   EXPECT_THAT(out, Not(AbftClose(golden)));
   EXPECT_THAT(out, Not(AbftClose(golden).threshold("v_abft")));
   EXPECT_EQ(explanation(out, AbftClose(golden).threshold("v_abft")),
-            "which cannot be compared: v_abft needs the operands, and only a golden result is "
-            "there" +
+            "which cannot be compared: the threshold v_abft needs the operands, but only a golden "
+            "result is given; give the operands, or choose another threshold" +
                 reproduce());
   // float32 results are allowed what their standard allows.
   EXPECT_THAT(golden, AbftClose(golden));
@@ -179,11 +179,11 @@ TEST(AbftClose, ABiasThatTheOperandsLack) {
   const Eigen::RowVectorXf bias = random_matrix(1, 96, 13).array() + 3;
   for (const char* threshold : {"rounding_variance", "rounding_variance,columns=1", "v_abft"}) {
     EXPECT_THAT(explanation((c.rowwise() + bias).eval(), AbftClose(a, b).threshold(threshold)),
-                HasSubstr("; each column is off by a constant: a bias?\n"))
+                HasSubstr("; each column differs by a constant; was a bias added or left out?\n"))
         << threshold;
   }
   EXPECT_THAT(explanation((c.rowwise() + bias).eval(), AbftClose(c)),
-              HasSubstr("; each column is off by a constant: a bias?\n"));
+              HasSubstr("; each column differs by a constant; was a bias added or left out?\n"));
   EXPECT_THAT((c.rowwise() + bias).eval(), AbftClose(a, b).bias(Eigen::VectorXf(bias)));
   // Other faults are not called a bias.
   Eigen::MatrixXf flipped = c;
@@ -359,16 +359,16 @@ TEST(AbftClose, ExplainsOverflow) {
   const Tensor a = tensor("float16", {2, 1}, {300, 1}), b = tensor("float16", {1, 2}, {300, 400});
   const Tensor c = tensor("float16", {2, 2}, {90000, 120000, 300, 400});
   const std::string counted =
-      "; 2 infinite or NaN elements are right, for the reference, rounded, is so too; 1 not "
-      "checkable for them";
+      "; 2 infinite or NaN elements are right, because the rounded reference is so, too; 1 check "
+      "could not be made because of them";
   for (const AbftMatcher& matcher : {AbftClose(a, b), AbftClose(a, b).threshold("v_abft")}) {
     EXPECT_THAT(explanation(c, matcher),
                 AllOf(StartsWith("which passes: none of 2 row checks above "), EndsWith(counted)));
   }
   EXPECT_EQ(explanation(c, AbftClose(a, b).columns()),
             "which cannot be trusted: only 1 of 4 row checks and of columns say anything; 2 "
-            "infinite or NaN elements are right, for the reference, rounded, is so too; 3 not "
-            "checkable for them" +
+            "infinite or NaN elements are right, because the rounded reference is so, too; 3 "
+            "checks could not be made because of them" +
                 reproduce());
   const Tensor golden = tensor("float64", {2, 2}, {90000, 120000, 300, 400});
   EXPECT_THAT(explanation(c, AbftClose(golden)), EndsWith(counted));
@@ -394,7 +394,8 @@ TEST(AbftClose, ExplainsIntegers) {
 TEST(AbftClose, ExplainsWhatCannotBeTrustedOrCompared) {
   const Tensor zero = tensor("float32", {2, 2}, {0, 0, 0, 0});
   EXPECT_EQ(explanation(zero, AbftClose(zero, zero)),
-            "which cannot be trusted: no check says anything: every difference and every threshold "
+            "which cannot be trusted: no check shows anything, because every difference and every "
+            "threshold "
             "is 0" +
                 reproduce());
   EXPECT_THAT(zero, Not(AbftClose(zero, zero)));
@@ -413,7 +414,8 @@ TEST(AbftClose, ExplainsWhatCannotBeTrustedOrCompared) {
             "which cannot be compared: checksums need a matrix; the golden result has shape [3]" +
                 reproduce());
   EXPECT_EQ(explanation(tensor("float64", {2, 3}, {1, 2, 4, 2, 4, 8}), AbftClose(s.a, s.b)),
-            "which cannot be compared: float64 results would need checksums in more than float64" +
+            "which cannot be compared: outputs of float64 cannot be checked, because their "
+            "checksums need more precision than float64" +
                 reproduce());
 }
 
@@ -432,7 +434,7 @@ TEST(AbftClose, ExplainsWhatWasNotCheckableAndWhatWasConfirmed) {
       explanation(c, strict),
       AllOf(StartsWith("which passes: none of 1 row checks above rounding_variance (largest "
                        "D/T 1.7"),
-            EndsWith("); 1 above the threshold, and clean element by element")));
+            EndsWith("); the elements of 1 check above the threshold are right")));
   EXPECT_THAT(c, Not(strict.confirm(false)));
 }
 
@@ -517,15 +519,14 @@ TEST(AbftClose, ResidualsOfTheCast) {
   EXPECT_THAT(explanation(output, AbftClose(c).producer("gpu").threshold("residual_compensated")),
               StartsWith("which cannot be compared: residual_compensated needs what the cast took "
                          "away: C before its cast, or R of every check; "));
+  EXPECT_THAT(explanation(output, plain.accumulator(before)),
+              StartsWith("which cannot be compared: the threshold rounding_variance does not use "
+                         "an accumulator or a residual; use residual_compensated, as in "
+                         ".threshold(\"residual_compensated\")"));
   EXPECT_THAT(
-      explanation(output, plain.accumulator(before)),
-      StartsWith("which cannot be compared: rounding_variance has no use for an accumulator "
-                 "or a residual; residual_compensated has, as in "
-                 ".threshold(\"residual_compensated\")"));
-  EXPECT_THAT(explanation(output, matcher.accumulator(output)),
-              StartsWith("which cannot be compared: an accumulator bfloat16 [8, 32] of the output "
-                         "bfloat16 [8, 32]: before its cast it is float32 (or float64) and of the "
-                         "same shape"));
+      explanation(output, matcher.accumulator(output)),
+      StartsWith("which cannot be compared: the accumulator is bfloat16 [8, 32], but for an output "
+                 "bfloat16 [8, 32] it must be float32 or float64 of the same shape"));
 }
 
 TEST(AbftClose, UsageErrors) {

@@ -251,7 +251,8 @@ TEST(AttentionTest, Errors) {
   EXPECT_EQ(error_of([&] {
               golden_result(attention("float16", {0, 4, 8}, 5, 80));
             }),
-            "case t: attention of no elements: q is [0, 4, 8], v is [0, 5, 8]");
+            "case t: attention needs at least one element, but q has the shape [0, 4, 8] and v has "
+            "[0, 5, 8]");
 }
 
 // Elements further from golden than their own bound and the output's rounding.
@@ -374,16 +375,19 @@ TEST(AttentionTest, PositionsSayWhatAQuerySees) {
     later.inputs["positions"] = Tensor::from_values(format_named(dtype), shape, same);
     return error_of([&] { (void)golden_result(later); });
   };
-  EXPECT_THAT(refused("int32", {4}, 1),
-              testing::HasSubstr("positions are int32 [4]; they must be signed integers [5] or "
-                                 "[2, 5]"));
-  EXPECT_THAT(refused("float32", {5}, 1), testing::HasSubstr("positions are float32 [5]; "));
+  EXPECT_THAT(
+      refused("int32", {4}, 1),
+      testing::HasSubstr(
+          "positions are int32 [4], but they must be signed integers of the shape [5] or [2, 5]"));
+  EXPECT_THAT(refused("float32", {5}, 1), testing::HasSubstr("positions are float32 [5], "));
   EXPECT_THAT(refused("int32", {5}, -1),
-              testing::HasSubstr("the position -1 of a query is below 0: it would see no key"));
+              testing::HasSubstr("the position -1 of a query is below 0, so that it would see no "
+                                 "key; positions must be at least 0"));
   EXPECT_EQ(refused("int32", {5}, 1e9), "no error");
   later.attributes.erase("causal");
   EXPECT_THAT(refused("int32", {5}, 1),
-              testing::HasSubstr("positions say what is causal: the parameter causal is 1"));
+              testing::HasSubstr("positions are given, but the parameter causal is not 1; set "
+                                 "causal = 1, or leave out positions"));
 }
 
 }  // namespace

@@ -322,8 +322,8 @@ class Products(TestCase):
         self.assertIn("name the machine", assay.check_product(np.ones((4, 4), "f4"), eight,
                                                                      eight).why)
         self.assertEqual(self.refusal(ValueError, assay.check_product, c, a, b, accumulator=c),
-                         "rounding_variance has no use for an accumulator or a residual; "
-                         "residual_compensated has")
+                         "the threshold rounding_variance does not use an accumulator or a residual; use "
+                         "residual_compensated")
         for wrong, why in (((c[:2], a, b), "the output's shape is [2, 2, 24, 33], the product's is "
                             "[3, 2, 24, 33]"),
                            ((c, a, a), "a [3, 2, 24, 40] and b [3, 2, 24, 40] do not multiply: K is 40 "

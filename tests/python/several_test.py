@@ -124,7 +124,7 @@ class Several(unittest.TestCase):
         self.assertIn("did you mean 'rtol'?",
                       refused(outputs={"y": Output(np.ones(1), attributes={"rtoll": 1.0})}))
         self.assertEqual(refused(outputs={"a b": Output(np.ones(1))}),
-                         f"{at}: 'a b' is no name of an output: letters, digits, '_', '.' and '='")
+                         f"{at}: 'a b' is no name of an output; use letters, digits, '_', '.' and '='")
         with self.assertRaisesRegex(TypeError, "case topk: outputs/npu is a dict; it must be an "
                                     "assay.Output"):
             write(self.path, Case("topk", outputs={"npu": {"y": np.ones(1)}}))

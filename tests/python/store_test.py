@@ -210,7 +210,7 @@ class Refusals(TestCase):
         self.assertEqual(self.refusal(error, write, self.path, cases, **keywords), reason)
 
     def test_names(self):
-        bad = ("is no case name: parts of letters, digits, '_', '.' and '='")
+        bad = ("is no case name; use parts of letters, digits, '_', '.' and '='")
         for name in ("a-b", "a b", "a//b", "", "/a", "a/golden/b", "a/..", "ä", "a*", "a\n"):
             shown = name.replace("\n", "\\n")
             self.expect(f"{self.path}: /cases/{shown}: {bad}", small_case(name))
@@ -218,7 +218,7 @@ class Refusals(TestCase):
         self.expect(f"{self.path}: /cases/c: is there already", small_case("c/d"), small_case())
         self.expect(f"{self.path}: /cases/c/d/e: lies inside the case /cases/c; cases do not nest",
                     small_case(), small_case("c/d/e"))
-        self.expect(f"{self.path}: /cases/c: 'a/b' is no name of an operand or producer: letters, "
+        self.expect(f"{self.path}: /cases/c: 'a/b' is no name of an operand or producer; use letters, "
                     "digits, '_', '.' and '='", Case("c", recorded={"a/b": [1.0]}))
         self.expect(f"{self.path}: /cases/c: the 1 inputs of the list 'a' must be a/0 to a/0; there is "
                     "no a/0", Case("c", inputs={"a/b": [1.0]}))

@@ -48,8 +48,8 @@ class Tool(TestCase):
                 if name in PARTS:
                     _, said = assay("inject", self.path, "--fault", "flip,bit=0", "--case", name,
                                     "--recorded", "python", "--out", other, check=False)
-                    self.assertIn(f"{name}: the output is {name}, and faults are put into real "
-                                  f"numbers: record its parts as {PARTS[name]}\n", said)
+                    self.assertIn(f"{name}: the output is {name}, but faults can be put only into real numbers; "
+                                  f"record its parts as {PARTS[name]}\n", said)
                     continue
                 low = FORMATS[name].padding
                 assay("inject", self.path, "--fault", f"flip,bit={low},at=0", "--case",

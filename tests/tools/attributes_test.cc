@@ -134,7 +134,8 @@ TEST_F(Attributes, HalfATolerance) {
 
 // An output that is its own golden result would pass whatever it is.
 TEST_F(Attributes, TheSameBytesAreUntrusted) {
-  const std::string reason = "the output is the golden result itself: the same bytes of ";
+  const std::string reason =
+      "the output is the golden result itself, because both are the same bytes of ";
   python(R"py(
 import h5py, numpy as np, os
 def case(f, name, chunks=None):

@@ -68,9 +68,11 @@ TEST_F(CampaignTool, ResidualsWhereThereAreSome) {
   EXPECT_THAT(plan(drawn + R"("dtype": "bfloat16")"), Code(0));
   EXPECT_EQ(json("r.json")["cells"][0]["gates"][0]["clean"]["alarms"]["events"], 0);
   EXPECT_THAT(plan(drawn + R"("dtype": "float32")").err,
-              HasSubstr("float32 outputs are not cast: there is no residual"));
-  EXPECT_THAT(plan(drawn + R"("dtype": "bfloat16", "machine": "exact")").err,
-              HasSubstr("exact sums exactly: there is no accumulator before the cast"));
+              HasSubstr("outputs of float32 are not cast from a wider accumulator, so that they "
+                        "have no residual"));
+  EXPECT_THAT(
+      plan(drawn + R"("dtype": "bfloat16", "machine": "exact")").err,
+      HasSubstr("the machine exact sums exactly, so that there is no accumulator before the cast"));
   // Recorded results, with their accumulator and without.
   ASSERT_THAT(alone("assay generate matmul --dtype bfloat16 --shape 16,64,16 --distribution normal "
                     "--quiet --out i.h5"),
@@ -214,15 +216,18 @@ TEST_F(CampaignTool, Shards) {
   const Ran early = alone("assay merge s1 s3 --out merged");
   EXPECT_EQ(early.code, 2);
   EXPECT_EQ(early.err,
-            "error: 10 of 30 blocks are in none of the folders (1, 4, 7, 10, 13, ...): a shard is "
+            "error: 10 of 30 blocks are in no folder (1, 4, 7, 10, 13, ...), because a shard is "
             "missing or not done; resume the campaign\n");
   EXPECT_FALSE(exists("merged"));
   const Ran merged = alone("assay merge s3 s1 s2 --out merged");
   EXPECT_THAT(merged, Exits(0));
   expect_same_results("whole", "merged");
   EXPECT_EQ(merged.out, read("whole/results.txt"));
-  EXPECT_THAT(alone("assay merge s1 s2 s3 s1"),
-              Exits(2, "error: s1 and s1 both hold block 0: the same shard twice?"));
+  EXPECT_THAT(
+      alone("assay merge s1 s2 s3 s1"),
+      Exits(
+          2,
+          "error: s1 and s1 both hold block 0; if they are the same shard, give only one of them"));
   // The plan's file is no longer needed, because each folder holds the plan.
   std::filesystem::remove(path("plan.json"));
   EXPECT_THAT(alone("assay merge s1 s2 s3 --json m.json --quiet"), Exits(0));

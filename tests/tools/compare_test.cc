@@ -224,8 +224,8 @@ TEST_F(Compare, WhatIsAskedForInVainIsRefused) {
             "error: --shape 4,3: a.npy has the shape [3, 4], and b.npy has [3, 4]; leave it out"));
   EXPECT_THAT(run("assay compare c.npy b.npy"),
               Exits(2,
-                    "error: c.npy: has 4 bytes behind its array: two files in one, or one written "
-                    "over a longer one"));
+                    "error: c.npy: has 4 bytes after its array, as if it were two files in one, or "
+                    "written over a longer one; save the array again"));
 }
 
 }  // namespace

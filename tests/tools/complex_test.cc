@@ -93,7 +93,7 @@ assert sorted(first.values()) == sorted(again.values()), (first.keys(), again.ke
 )py");
   }
   const Ran refused = run("assay unpack all.h5 --as safetensors --out no");
-  EXPECT_THAT(refused.err, HasSubstr("safetensors has no dtype complex"));
+  EXPECT_THAT(refused.err, HasSubstr("safetensors files cannot hold the dtype complex"));
 }
 
 // Every standard judges a complex output, or refuses it with one sentence that gives the reason.
@@ -136,12 +136,12 @@ TEST_F(ComplexNumbers, WhatHasNoMeaningIsRefused) {
   const Ran mutated = run("assay gate g.h5 --mutate");
   EXPECT_THAT(mutated, Code(0)) << mutated.out;
   EXPECT_THAT(mutated.out, HasSubstr("swapped_rows"));
-  EXPECT_THAT(
-      run("assay inject g.h5 --fault flip,bit=3 --out no.h5"),
-      Exits(3,
-            "error: g.h5: case x: the output is complex64, and faults are put into real numbers: "
-            "record its parts as float32\nerror: g.h5: the only case was not changed; no.h5 is not "
-            "written"));
+  EXPECT_THAT(run("assay inject g.h5 --fault flip,bit=3 --out no.h5"),
+              Exits(3,
+                    "error: g.h5: case x: the output is complex64, but faults can be put only into "
+                    "real numbers; record its parts as float32\nerror: g.h5: the only case was not "
+                    "changed; no.h5 is not "
+                    "written"));
   EXPECT_THAT(run("assay gate g.h5 --abft").out,
               HasSubstr("abft: the output is complex64, and checksums are sums of real numbers\n"));
   EXPECT_THAT(run("assay generate matmul --m 4 --n 4 --k 4 --dtype complex64 --out no.h5").code,

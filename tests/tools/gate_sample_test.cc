@@ -53,9 +53,8 @@ TEST_F(GateSample, RowsAreJudgedAndTheReportSaysHowMany) {
           "--junit r.xml --html r.html");
   EXPECT_THAT(ran, Exits(0));
   const std::string note =
-      "64 of the 400 rows (16.0 %) were looked at, drawn with seed 1: were 4.57 % of them wrong, "
-      "one "
-      "would be among these with 95 % probability";
+      "64 of the 400 rows (16.0 %) were judged, drawn with seed 1; if 4.57 % of all rows were "
+      "wrong, one of them would be among these with a probability of 95 %";
   EXPECT_THAT(ran.out, AllOf(HasSubstr("accumulation (operator)"),
                              HasSubstr("abft rounding_variance"), HasSubstr(note)));
   EXPECT_THAT(read("r.html"), HasSubstr("64 of the 400 rows"));
@@ -106,8 +105,9 @@ TEST_F(GateSample, WhatIsNotSampledIsSaid) {
   const auto c = json("r.json")["cases"][0];
   EXPECT_EQ(c.count("sample"), 0u);
   EXPECT_EQ(c["verdicts"][0]["sites"], 400 * 48);
-  EXPECT_EQ(c["verdicts"][0]["notes"][0],
-            "judged as a whole, by its golden result: rows are drawn where there is none");
+  EXPECT_EQ(
+      c["verdicts"][0]["notes"][0],
+      "judged as a whole by its golden result, because rows are drawn only from cases without one");
   // Rows of other operators are not drawn.
   ASSERT_THAT(
       run("assay generate add --dtype float32 --shape 4,4 --name y --no-golden --out y.h5 -q "),

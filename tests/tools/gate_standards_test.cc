@@ -153,12 +153,13 @@ with h5py.File('nan.h5', 'w') as f:
           "r.xml --html r.html");
   EXPECT_THAT(ran, Exits(0));
   const std::string note =
-      "judged by verify_result as it was published: a NaN or an infinity on only one side is one "
-      "of the elements that may miss";
+      "judged by verify_result as it was published: a NaN or an infinity on only one side counts "
+      "as one of the allowed mismatches";
   EXPECT_THAT(ran.out, AllOf(HasSubstr("verify_result,as_published"), HasSubstr(note)));
   const nlohmann::json c = json("r.json")["cases"][0];
   EXPECT_EQ(c["verdicts"][0]["bound"]["standard"], "verify_result,as_published");
-  EXPECT_EQ(c["because"], "1 of 20 000 elements miss, where 0.0001 of them may");
+  EXPECT_EQ(c["because"],
+            "1 of 20 000 elements are mismatches, and at most a share of 0.0001 may be");
   EXPECT_EQ(c["verdicts"][0]["mismatches"], 1);
   EXPECT_EQ(c["verdicts"][0]["notes"][0], note);
   EXPECT_THAT(c["verdicts"][0]["notes"][1].get<std::string>(),
@@ -173,12 +174,12 @@ with h5py.File('nan.h5', 'w') as f:
   // it.
   EXPECT_THAT(run("assay gate nan.h5 --case a --standard verify_result,as_published --equal-nan"),
               Exits(2,
-                    "error: nan.h5: standard verify_result,as_published takes no tolerance, budget "
-                    "or policy beside it: ask for the one or the other"));
+                    "error: nan.h5: standard verify_result,as_published cannot be used together "
+                    "with a tolerance, budget or policy; give only one of them"));
   EXPECT_THAT(run("assay gate nan.h5 --standard torch,as_published"),
               Exits(2,
-                    "error: standard 'torch,as_published': assay judges by torch as it was "
-                    "published, as far as is known; leave as_published out"));
+                    "error: standard 'torch,as_published': assay already judges by torch as it was "
+                    "published, as far as is known; leave out as_published"));
   EXPECT_THAT(run("assay regate r.json --standard verify_result,as_published").out,
               HasSubstr("verify_result,as_published looks at the elements as the original does"));
   EXPECT_THAT(run("assay list standards").out,

@@ -117,15 +117,16 @@ class Hostile(unittest.TestCase):
             self.assertEqual((ran.stderr[:len(said)], ran.returncode), (said, 2))
         crash, leave = "os.kill(os.getpid(), 11)", "os._exit(7)"
         tail = "; the file is damaged or hostile"
-        refused(1, crash, f"error: {SAMPLE}: the process that looked at it was ended by signal 11 "
+        refused(1, crash, f"error: {SAMPLE}: the process that checked it was ended by signal 11 "
                           f"(Segmentation fault){tail}")
         # SAMPLE's datasets are compressed; its groups and attributes are read without HDF5.
-        refused(2, leave, f"error: {SAMPLE}: /cases/dot/e5m2: the process that looked at it ended "
+        refused(2, leave, f"error: {SAMPLE}: /cases/dot/e5m2: the process that checked it ended "
                           f"with exit status 7{tail}")
         refused(1, "os.write(3, b'its root is broken\\0')\nos.read(3, 9)",
                 f"error: {SAMPLE}: its root is broken")
-        refused(0, leave, f"error: {SAMPLE}: the program that looks at files, {checker}, does not "
-                          "answer (ended with exit status 7); --trust reads it without")
+        refused(0, leave, f"error: {SAMPLE}: cannot be checked, because the program for this, {checker}, does "
+                          "not answer (ended with exit status 7); give --trust to read the file without this "
+                          "check")
         ran = self.run_assay("inspect", "--trust", SAMPLE,
                              env={**os.environ, "ASSAY_FILE_CHECKER": str(checker)})
         self.assertEqual(ran.returncode, 0)
@@ -164,8 +165,8 @@ class Hostile(unittest.TestCase):
         self.write_cases("chunks.h5", change)
         ran = self.run_assay("gate", "chunks.h5", "--recorded", "npu", env=never)
         self.assertEqual(ran.returncode, 2)
-        self.assertIn("cannot be looked at in a process of its own (/nonexistent: No such file or "
-                      "directory); --trust reads it without", ran.stderr)
+        self.assertIn("cannot be checked in a separate process (/nonexistent: No such file or directory); give "
+                      "--trust to read the file without this check", ran.stderr)
 
     def test_a_small_file_that_declares_much(self):
         def change(f, group):
@@ -197,8 +198,8 @@ class Hostile(unittest.TestCase):
             group.attrs["rtol"] = 1e3
         def no_input(group):
             del group["inputs/x"]
-        tail = (" (by the checksum of when assay wrote the file); the file was damaged or changed, "
-                "and --trust reads it as it is\n")
+        tail = (", because the checksum that assay wrote differs; the file was damaged or changed; "
+                "give --trust to read it as it is\n")
         for change, words in (
                 (golden, "/cases/a/golden: its elements are not those that were written"),
                 (rtol, "/cases/a: its attribute 'rtol' is not what was written"),
@@ -249,8 +250,8 @@ class Hostile(unittest.TestCase):
         self.own()
         with h5py.File(self.path("own.h5"), "r+") as f:
             del f["checksums"]
-        self.refused("error: own.h5: /checksums: and the attribute assay_checksums are both there, "
-                     "or none of them; the file is damaged\n", "gate", "own.h5")
+        self.refused("error: own.h5: /checksums: must exist together with the attribute assay_checksums, but one "
+                     "of the two is missing; the file is damaged\n", "gate", "own.h5")
 
     def test_inputs_that_cannot_be_read_are_an_error(self):
         def change(f, group):

@@ -280,7 +280,7 @@ class HostileTexts(unittest.TestCase):
                            "in/t/cases.csv", *self.reports, code=1)
             shutil.rmtree(self.folder / "in")
         self.write_cases("named.h5", named, ("a", "b"))
-        self.assertIn("/cases/b: is the second case that TTK would know as '..' (x_name)", self.run_assay(
+        self.assertIn("/cases/b: is the second case whose name would be '..' in TTK", self.run_assay(
             "unpack", "named.h5", "--as", "ttk", "--out", "t", code=2).stderr)
         self.assertFalse((self.folder / "t").exists())
 

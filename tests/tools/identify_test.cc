@@ -141,9 +141,10 @@ TEST_F(Identify, TreesOfSumsAreFound) {
   // A single sum cannot identify a model, even if a model gives it.
   EXPECT_EQ(cases[1]["case"], "second/float32/1024");
   EXPECT_EQ(cases[1]["outcome"], "undecided");
-  EXPECT_THAT(cases[1]["note"].get<std::string>(),
-              AllOf(testing::StartsWith("too few sums, 1, for "),
-                    testing::EndsWith("wrong ones would give them by chance")));
+  EXPECT_THAT(
+      cases[1]["note"].get<std::string>(),
+      AllOf(testing::StartsWith("1 sums are too few to choose from "),
+            testing::EndsWith("wrong trees would give the same sums by chance; record more sums")));
 }
 
 TEST_F(Identify, FunctionsAreComparedWithTheirFormulasAndBounds) {
@@ -227,7 +228,7 @@ TEST_F(Identify, UndecidedNamesTheProbesThatDecide) {
   EXPECT_THAT(run("assay identify p.h5 --json j.json -q"), testing::_);
   for (const nlohmann::json& c : json("j.json")["cases"]) EXPECT_NE(c["outcome"], "none") << c;
   EXPECT_THAT(run("assay probes float16 --shape 4,0,8 --out q.h5"),
-              Exits(2, "error: the sizes M, K and N of probes are positive"));
+              Exits(2, "error: the sizes M, K and N of probes must be at least 1"));
 }
 
 TEST_F(Identify, IntegerProductsAreExplained) {
@@ -254,7 +255,7 @@ TEST_F(Identify, MistakesAreNamed) {
   EXPECT_THAT(run("assay identify p.h5"),
               Exits(3, "error: p.h5: has no recorded outputs to identify"));
   EXPECT_THAT(run("assay probes int8 --out q.h5"),
-              Exits(2, "error: probes are of floats that float32 holds, not of int8"));
+              Exits(2, "error: probes can be made only of floats that float32 holds, not of int8"));
   EXPECT_THAT(run("assay emulate p.h5 --machine nope.json --verify"), Code(2));
 }
 

@@ -125,10 +125,9 @@ TEST_F(Baselines, CasesThatDisappearAndThatAreNew) {
   EXPECT_THAT(ran.out, HasSubstr("\n3 cases: 2 pass, 1 disappeared\n"));
   EXPECT_THAT(ran.out, HasSubstr("\nnote: 1 case is not in the baseline; update the baseline to "
                                  "add it\n"));
-  EXPECT_THAT(ran.out,
-              HasSubstr("\ny: disappeared: the baseline has this case, and it is no longer "
-                        "there\nreproduce: assay gate g.h5 --case y --recorded p "
-                        "--baseline b.json\n"));
+  EXPECT_THAT(ran.out, HasSubstr("\ny: disappeared: the baseline has this case, but it is no "
+                                 "longer there\nreproduce: assay gate g.h5 --case y --recorded p "
+                                 "--baseline b.json\n"));
   EXPECT_THAT(run("assay gate g.h5 --case y --recorded p --baseline b.json"), Code(1));
   EXPECT_EQ(json("r.json")["cases"][2]["outcome"], "disappeared");
   EXPECT_THAT(read("r.xml"), HasSubstr("<failure type=\"disappeared\""));
@@ -159,8 +158,8 @@ TEST_F(Baselines, OfAnotherProducerOrStandardAreSaid) {
   make("g.h5", {spread("x", 0.001)});
   EXPECT_THAT(run(gate(" --update-baseline")), Exits(0));
   const Ran ran = run("assay gate g.h5 --standard 'ulp(100000)' --baseline b.json");
-  EXPECT_THAT(ran.out, HasSubstr("\nnote: of 1 case the baseline knows the errors, but by another "
-                                 "standard: how much of the bound they use was not compared\n"));
+  EXPECT_THAT(ran.out, HasSubstr("\nnote: the baseline judged 1 case by another standard, so that "
+                                 "the used share of the bound was not compared\n"));
   make("g.h5", {spread("x", 0.001, "q")});
   EXPECT_THAT(run(gate()), Exits(3,
                                  "error: the baseline b.json has no case that was judged; check "

@@ -86,7 +86,9 @@ TEST_F(Rewrite, EmulateWritesTheAccumulatorWhereAsked) {
   EXPECT_THAT(run("assay gate g.h5 --machine ascend910b --abft residual_compensated"), Exits(0));
   const Ran exact = run("assay gate g.h5 --machine exact --abft residual_compensated");
   EXPECT_THAT(exact, Exits(3));
-  EXPECT_THAT(exact.out, HasSubstr("exact sums exactly: there is no accumulator before the cast"));
+  EXPECT_THAT(
+      exact.out,
+      HasSubstr("the machine exact sums exactly, so that there is no accumulator before the cast"));
 }
 
 TEST_F(Rewrite, EmulateSaysWhereThereIsNoAccumulator) {
@@ -95,8 +97,9 @@ TEST_F(Rewrite, EmulateSaysWhereThereIsNoAccumulator) {
   EXPECT_THAT(
       none,
       Exits(3, "error: g.h5: no case has an accumulator to write; leave out --with-accumulator"));
-  EXPECT_THAT(none.out, StartsWith("x: float32 [2, 3] on ascend910b; no accumulator: float32 "
-                                   "outputs are not cast: there is no residual\n"));
+  EXPECT_THAT(none.out,
+              StartsWith("x: float32 [2, 3] on ascend910b; no accumulator: outputs of float32 are "
+                         "not cast from a wider accumulator, so that they have no residual\n"));
   EXPECT_TRUE(exists("o.h5")) << "the results are as right as without";
   EXPECT_THAT(run("assay emulate g.h5 --machine ascend910b --with-accumulator --verify"),
               Exits(2, "error: --with-accumulator needs --out FILE"));
@@ -483,7 +486,7 @@ TEST_F(Rewrite, FaultsThatAreNoneAreUsageErrors) {
       {"flip,bit=1,direction=up",
        "fault 'flip,bit=1,direction=up': direction must be one of 0to1, 1to0, either, not 'up'"},
       // These are wrong for every case, and are reported once and not for each case.
-      {"flip,bit=99", "fault 'flip,bit=99': no element has a bit 99: they are 0 to 63"},
+      {"flip,bit=99", "fault 'flip,bit=99': no element has a bit 99; give one from 0 to 63"},
       {"flips,k=65", "fault 'flips,k=65': k must be a whole number from 1 to 64, not '65'"},
       {"burst,bit=60,length=5",
        "fault 'burst,bit=60,length=5' goes beyond bit 63, the highest that an element has"},

@@ -123,8 +123,8 @@ TEST_F(Rows, ThatAreNotAsManyAreRefused) {
   const Ran ran = run("assay gate packed.h5");
   EXPECT_THAT(ran, Code(2));
   EXPECT_THAT(ran.err,
-              HasSubstr("packed.h5: /cases/add/f32/golden: has 22 rows, and inputs/a has 23: "
-                        "the rows of all tensors of a case are its cases"));
+              HasSubstr("packed.h5: /cases/add/f32/golden: has 22 rows, but inputs/a has 23 rows; "
+                        "if rows are cases, all tensors of a case need the same number of rows"));
   change("packed.h5",
          "del f['cases/add/f32/golden']; f['cases/add/f32/golden'] = np.float64(1);"
          "f['cases/add/f32/golden'].attrs['dtype'] = 'float64'");
@@ -133,7 +133,9 @@ TEST_F(Rows, ThatAreNotAsManyAreRefused) {
   python("import numpy as np\nnp.save('none.npy', np.ones((0, 3), 'f4'))");
   const Ran none = run("assay gate none.npy --outputs none.npy --rows-are-cases");
   EXPECT_THAT(none, Code(3));
-  EXPECT_THAT(none.err, HasSubstr("its arrays have no rows, which are its cases"));
+  EXPECT_THAT(
+      none.err,
+      HasSubstr("its arrays have 0 rows, and each row is a case; give arrays with at least 1 row"));
 }
 
 // If one byte of an array that assay wrote is changed, none of its rows is judged.

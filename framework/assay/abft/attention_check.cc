@@ -38,24 +38,24 @@ std::string why_not(const Attention& a, const Format& output, const AbftOptions&
   const ThresholdSpec& spec = options.spec;
   if (spec.threshold->name != kDefaultThreshold || spec.columns ||
       spec.arithmetic != Arithmetic::kFloat64) {
-    return formatted("attention is checked by {} alone, by rows and in float64, not by {}",
+    return formatted("attention is checked only by {}, by rows and in float64, not by {}",
                      kDefaultThreshold, spec.text());
   }
   for (const Tensor* t : {&a.q, &a.k, &a.v}) {
     if (&t->format() != &a.q.format() || !t->format().is_float() || t->format().precision > 24) {
       return formatted(
-          "attention is checked of q, k and v of one float dtype of up to 24 bits; they "
-          "are {}, {} and {}",
+          "checksums of attention need q, k and v of one float dtype with at most 24 bits of "
+          "significand; they are {}, {} and {}",
           a.q.format().name, a.k.format().name, a.v.format().name);
     }
   }
   if (!output.is_float()) {
-    return formatted("attention gives floats; the output is {}", output.name);
+    return formatted("the output of attention must have a float dtype, but it is {}", output.name);
   }
   if (const DotModel* m = options.model) {
     const int bits = m->mantissa_bits.value;
     if (m->accumulator.value != "float32" || (bits > 0 && bits < 23)) {
-      return formatted("the check of attention needs sums in float32, not in {}{}",
+      return formatted("checksums of attention need a machine that sums in float32, not in {}{}",
                        m->accumulator.value, bits > 0 ? formatted(" of {} bits", bits + 1) : "");
     }
   } else if (a.q.format().bits <= 8) {

@@ -94,7 +94,8 @@ Calibration calibrate(const CalibrationPlan& plan) {
   }
   const DotModel& model = dot_model(*plan.machine, *plan.dtype);
   if (!plan.dtype->is_float()) {
-    refuse("{} products are exact: there is no e_max", plan.dtype->name);
+    refuse("{} products are exact, so that there is no e_max to measure; choose a float dtype",
+           plan.dtype->name);
   }
   const DistributionSpec inputs = distribution_of(plan);
   std::vector<TrialErrors> parts(at(plan.trials));

@@ -99,15 +99,16 @@ std::string calibration_note(std::int64_t measured, double rms_z, double mean_z)
   const double limit = std::sqrt(cube * cube * cube);
   if (rms_z > limit) {
     return formatted(
-        "rms z {} over {} checks is above {}: truncating casts, accumulators of less "
-        "precision or correlated errors; its thresholds are not to be trusted alone",
+        "rms z {} over {} checks is above {}: the reason may be truncating casts, accumulators of "
+        "less precision or correlated errors; check the elements, too, because these thresholds "
+        "are too small",
         short_number(rms_z), grouped(measured), short_number(limit));
   }
   const double most = kQuantile / std::sqrt(n);
   if (std::abs(mean_z) > most) {
     return formatted(
-        "mean z {} over {} checks is off 0 by more than {}: casts or accumulators "
-        "that err to one side",
+        "mean z {} over {} checks differs from 0 by more than {}: the reason may be casts or "
+        "accumulators that err to one side",
         short_number(mean_z), grouped(measured), short_number(most));
   }
   return "";
@@ -132,16 +133,19 @@ void summarize(AbftVerdict& v, const Threshold& threshold, const std::string& wh
     v.outcome = Outcome::kFail;
     v.because = formatted("{} of {} {} {} above {}", grouped(v.flagged), grouped(v.checks), what,
                           v.flagged == 1 ? "is" : "are", threshold.name);
-    if (v.columns_are_off) v.notes.push_back("each column is off by a constant: a bias?");
+    if (v.columns_are_off)
+      v.notes.push_back("each column differs by a constant; was a bias added or left out?");
     if (!v.all_looked_at) {
-      v.notes.push_back("so many are above it that not each was looked at by its elements");
+      v.notes.push_back(
+          "too many checks are above the threshold to look at the elements of each of them");
     }
   } else if (v.special_checks == v.checks) {
-    v.because = "no check could be made: each sums infinite or NaN elements";
+    v.because = "no check could be made, because each of them sums infinite or NaN elements";
   } else if (v.not_checkable == v.checks) {
-    v.because = "no check says anything: the operands or their checksums hold NaN or infinity";
+    v.because =
+        "no check shows anything, because the operands or their checksums hold NaN or infinity";
   } else if (v.not_checkable + v.uninformative == v.checks) {
-    v.because = "no check says anything: every difference and every threshold is 0";
+    v.because = "no check shows anything, because every difference and every threshold is 0";
   } else if (2 * made < v.checks) {
     v.because = formatted("only {} of {} {} say anything", grouped(made), grouped(v.checks), what);
   } else {
@@ -150,32 +154,32 @@ void summarize(AbftVerdict& v, const Threshold& threshold, const std::string& wh
                           threshold.name, short_number(v.worst_ratio));
   }
   if (v.confirmed_clean > 0) {
-    v.notes.push_back(formatted("{} above the threshold, and clean element by element",
-                                grouped(v.confirmed_clean)));
+    v.notes.push_back(formatted("the elements of {} above the threshold are right",
+                                counted(v.confirmed_clean, "check")));
   }
   if (v.right_specials > 0) {
     v.notes.push_back(formatted(
-        "{} infinite or NaN element{} right, for the reference, rounded, is so too; {} not "
-        "checkable for {}",
+        "{} infinite or NaN element{} right, because the rounded reference is so, too; {} could "
+        "not be made because of {}",
         grouped(v.right_specials), v.right_specials == 1 ? " is" : "s are",
-        grouped(v.special_checks), v.right_specials == 1 ? "it" : "them"));
+        counted(v.special_checks, "check"), v.right_specials == 1 ? "it" : "them"));
   }
   const std::int64_t others = v.not_checkable - v.special_checks;
   if (others > 0 && v.not_checkable < v.checks) {
-    v.notes.push_back(formatted(
-        "{} not checkable: their operands or checksums hold NaN or infinity", grouped(others)));
+    v.notes.push_back(
+        formatted("{} could not be made, because operands or checksums hold NaN or infinity",
+                  counted(others, "check")));
   }
   if (v.blind > 0) {
-    v.notes.push_back(formatted("{} see nothing: what {} is above the largest of them",
-                                grouped(v.blind),
-                                v.from_golden ? "the case's own bound allows their elements"
-                                              : "the roundings of the weights may add"));
+    v.notes.push_back(formatted(
+        "{} would accept zeros, because {} larger than the elements", counted(v.blind, "check"),
+        v.from_golden ? "the case's own bound is" : "the roundings of the weights may be"));
   }
   if (v.narrow > 0) {
     v.notes.push_back(formatted(
-        "{} checks span fewer than 3 ulps, where rounding errors are not independent, and there "
-        "are no operands to confirm from",
-        grouped(v.narrow)));
+        "{} may be wrong, because the elements span fewer than 3 ulps, where rounding errors are "
+        "not independent; give the operands, which confirm such checks",
+        counted(v.narrow, "check")));
   }
   // If there is a fault, z includes it and says nothing about the calibration.
   if (v.outcome == Outcome::kPass && v.calibrated) {

@@ -101,10 +101,15 @@ std::string CheckedProduct::why_not(const Format& output) const {
   const Threshold& t = threshold();
   const Arithmetic arithmetic = options.spec.arithmetic;
   if (from_golden && !t.golden_suffices) {
-    return formatted("{} needs the operands, and only a golden result is there", t.name);
+    return formatted(
+        "the threshold {} needs the operands, but only a golden result is given; give the "
+        "operands, or choose another threshold",
+        t.name);
   }
   if (t.takes_residuals && (!output.is_float() || is_own_accumulation(output))) {
-    return formatted("{} outputs are not cast: there is no residual", output.name);
+    return formatted(
+        "outputs of {} are not cast from a wider accumulator, so that they have no residual",
+        output.name);
   }
   if (!output.is_float()) {
     const bool wide =
@@ -113,27 +118,36 @@ std::string CheckedProduct::why_not(const Format& output) const {
       return output.bits < 64 ? ""
                               : formatted("sums of {} are beyond what float64 holds", output.name);
     }
-    return wide ? formatted("products of {} and {} into {}: integers are checked up to 32 bits",
-                            input_a->name, input_b->name, output.name)
+    return wide ? formatted(
+                      "products of {} and {} into {} cannot be checked, because integers are "
+                      "checked only up to 32 bits",
+                      input_a->name, input_b->name, output.name)
                 : "";
   }
   if (output.specials == assay::Specials::kTapered || output.specials == assay::Specials::kScale) {
-    return formatted("the spacing of {} is no power of two of its exponent", output.name);
+    return formatted(
+        "outputs of {} cannot be checked, because the distance of its neighboring values is no "
+        "power of two that their exponent gives",
+        output.name);
   }
   if (output.precision > 24) {
-    return formatted("{} results would need checksums in more than float64", output.name);
+    return formatted(
+        "outputs of {} cannot be checked, because their checksums need more precision than float64",
+        output.name);
   }
   if (from_golden && rounds_sums(arithmetic)) {
-    return formatted("arithmetic={} needs the operands, and only a golden result is there",
-                     arithmetic_name(arithmetic));
+    return formatted(
+        "arithmetic={} needs the operands, but only a golden result is given; give the operands, "
+        "or another arithmetic",
+        arithmetic_name(arithmetic));
   }
   if (arithmetic == Arithmetic::kMachine) {
     if (options.model == nullptr) return "arithmetic=machine needs to know the machine";
     if (input_a->name != options.model->input || input_b->name != options.model->b_input() ||
         options.model->b_input() != output.name) {
       return formatted(
-          "arithmetic=machine sums by the matrix unit, which reads {}: operands are {} "
-          "and {}, the output is {}",
+          "arithmetic=machine sums by the matrix unit, which reads {}, but the operands are {} and "
+          "{}, and the output is {}",
           options.model->input, input_a->name, input_b->name, output.name);
     }
   }

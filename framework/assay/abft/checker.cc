@@ -391,20 +391,24 @@ std::string AbftChecker::Impl::why_not(const Residual& residual) const {
                  "case, in a matcher .accumulator(c) or .residual(r)"
                : "";
   }
-  if (!compensated) return formatted("{} has no use for residuals", spec().threshold->name);
+  if (!compensated)
+    return formatted("the threshold {} does not use residuals; use residual_compensated",
+                     spec().threshold->name);
   const Shape& shape = residual.values.shape;
   if (residual.kind == Residual::Kind::kAccumulator) {
     if (shape == Shape{rows.m, rows.n}) return "";
-    return formatted("an accumulator of shape {}: C before its cast is [{}, {}]", shape_text(shape),
-                     rows.m, rows.n);
+    return formatted(
+        "the accumulator has the shape {}, but it must have the shape of the output, [{}, {}]",
+        shape_text(shape), rows.m, rows.n);
   }
   if (columns) {
-    return "checks of columns need C before its cast, not R of each row";
+    return "checks of columns need the accumulator of the output, but only the residual of each "
+           "row is given";
   }
   if (shape == Shape{rows.m, rows.groups()}) return "";
   return formatted(
-      "residuals of shape {}: R of checks of {} columns is [{}, {}]; groups=N asks for checks as "
-      "wide as those that the kernel summed, groups=0 for whole rows",
+      "the residuals have the shape {}, but those of checks of {} columns have [{}, {}]; set "
+      "groups=N to the width of the checks that the kernel summed, or groups=0 for whole rows",
       shape_text(shape), rows.width(), rows.m, rows.groups());
 }
 

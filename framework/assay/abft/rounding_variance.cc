@@ -157,8 +157,8 @@ BoundForm rounding_variance_form(const RowForms& rows, std::int64_t i, std::int6
 std::string why_not_rounding_variance(const CheckedProduct& product, const Format& output) {
   if (product.from_golden && is_own_accumulation(output) && !product.options.golden_tolerance) {
     return formatted(
-        "a golden result alone does not bound the accumulation errors of {} results; "
-        "give the operands",
+        "only a golden result is given, which does not bound the accumulation errors of {} "
+        "results; give the operands",
         output.name);
   }
   if (product.options.spec.arithmetic == Arithmetic::kMachine) {

@@ -96,10 +96,11 @@ VAbftConstants v_abft_constants(const ThresholdSpec& spec, const Format& output,
     return {spec.e_max.value_or(3 * unit_roundoff(output)), spec.c.value_or(4)};
   }
   if (!e_max && row.of_operands) {
-    refuse("{} has no e_max for {} operands", spec.variant, by.name);
+    refuse("{} has no e_max for {} operands; choose another threshold", spec.variant, by.name);
   }
   if (!e_max && !spec.e_max) {
-    refuse("v_abft: the variant {} has no e_max for {}", spec.variant, output.name);
+    refuse("the variant {} of v_abft has no e_max for {}; give e_max, or choose another variant",
+           spec.variant, output.name);
   }
   return {spec.e_max ? *spec.e_max : *e_max, spec.c.value_or(row.c)};
 }

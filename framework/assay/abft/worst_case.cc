@@ -106,8 +106,10 @@ void prepare_analytic(const CheckedProduct& product, const Format& output, Prepa
 std::string why_not_analytic(const CheckedProduct& product, const Format& output) {
   const double growth = static_cast<double>(product.k) * unit_roundoff(output);
   if (product.options.spec.lambda || growth < 1) return "";
-  return formatted("analytic has no bound where K u is 1 or more: K {}, u {}; give lambda",
-                   product.k, unit_roundoff(output));
+  return formatted(
+      "the threshold analytic has no bound if K u is 1 or more, with K = {} products in a sum and "
+      "the unit roundoff u = {}; give lambda",
+      product.k, unit_roundoff(output));
 }
 
 }  // namespace assay::abft

@@ -241,7 +241,8 @@ std::vector<std::string> shell_words(std::string_view line) {
         quote == 0 || (quote == '"' && i + 1 < line.size() &&
                        std::string_view("\"\\$`").find(line[i + 1]) != std::string_view::npos);
     if (c == '\\' && escapes) {
-      if (++i == line.size()) refuse("a line ends in a backslash");
+      if (++i == line.size())
+        refuse("the line '{}' ends in a backslash; remove it, or write two for one", line);
       c = line[i];
     }
     words.back() += c;

@@ -29,7 +29,8 @@ void find_output(const Plan& plan, Cell& cell) {
 void check_gate(const GateSpec& gate, const Format& output) {
   if (gate.threshold || gate.text == "tolerance") return;
   if (standard_bound(gate.standard, output, 1)) return;
-  refuse("the standard {} has no row for {}", gate.standard, output.name);
+  refuse("the standard {} has no rule for outputs of {}; choose another standard", gate.standard,
+         output.name);
 }
 
 // Parses the bits that a census flips. Returns them in ascending order, without duplicates.
@@ -72,8 +73,8 @@ Plan check_plan(UncheckedPlan unchecked) {
       at_place(formatted("{}: fault {}", from.place, f + 1), [&] {
         if (!cell.faults[f].fault.output.empty()) {
           refuse(
-              "output= is for single faults in recorded outputs: a campaign breaks the output "
-              "that the operator computes");
+              "output= is only for single faults in recorded outputs, and a campaign breaks the "
+              "output that the operator computes; leave it out");
         }
         cell.faults[f].bits = read_bits(from.bits[f], *cell.output);
       });

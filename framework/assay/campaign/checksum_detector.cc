@@ -104,12 +104,15 @@ ChecksumDetector::ChecksumDetector(const AbftOptions& options, const Case& c, co
   each.threads = 1;
   each.spec.columns = false;
   if (output.shape().size() != 2) {
-    refuse("a campaign's checksums need one matrix; {} is {}", c.name, shape_text(output.shape()));
+    refuse(
+        "checksums in a campaign need an output that is one matrix, but that of case {} has the "
+        "shape {}",
+        c.name, shape_text(output.shape()));
   }
   const TensorView a = matmul_matrix(c, "a", 0), b = matmul_matrix(c, "b", 0);
   const std::vector<double> bias = matmul_bias(c);
   if (options.spec.columns && !bias.empty()) {
-    refuse("a product with a bias is checked by rows alone");
+    refuse("a product with a bias can be checked only by rows; leave out the checks of columns");
   }
   impl_->left = a;
   impl_->right = b;

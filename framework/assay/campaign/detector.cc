@@ -86,8 +86,8 @@ void MatrixDetector::check_plan() const {
   for (const FaultPlan& fault : cell_->faults) {
     if (fault.census) {
       refuse(
-          "it limits statistics of the whole output, which a census of single elements does "
-          "not give; draw trials instead");
+          "the standard limits statistics of the whole output, which a census of single elements "
+          "does not give; draw trials instead");
     }
   }
 }

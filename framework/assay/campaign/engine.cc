@@ -182,7 +182,8 @@ void Campaign::run(const std::vector<BlockAddress>& blocks,
 
 std::vector<std::int64_t> blocks_of_shard(std::int64_t count, int shard, int shards) {
   if (shards < 1 || shard < 1 || shard > shards) {
-    refuse("shard {}/{}: shards are counted from 1 to their number", shard, shards);
+    refuse("shard {}/{} does not exist; the first number must be from 1 to the second", shard,
+           shards);
   }
   std::vector<std::int64_t> mine;
   for (std::int64_t b = shard - 1; b < count; b += shards) mine.push_back(b);

@@ -83,8 +83,8 @@ void check_cell(const Cell& cell) {
   for (const GateSpec& gate : cell.gates) {
     if (!gate.threshold || has_checksums) continue;
     refuse(
-        "gate {}: its checksums are those of a {}, which {} is not; take tolerance or "
-        "standard:NAME, or the operator {}",
+        "gate {}: only a {} has checksums, and {} is not one; give tolerance or standard:NAME as "
+        "the gate, or the operator {}",
         gate.text, products_text(), cell.op, products_text());
   }
   for (const FaultPlan& plan : cell.faults) {
@@ -95,17 +95,17 @@ void check_cell(const Cell& cell) {
     };
     if (fault.site_row().needs_product) {
       refuse(
-          formatted("only a {} has a site {}, and {} is none; break its output (site=element, "
+          formatted("only a {} has a site {}, and {} is not one; break its output (site=element, "
                     "row, column, tile, periodic) or an input (site=input,input=NAME)",
                     products_text(), fault.site_row().name, cell.op));
     }
     if (fault.before_encoding) {
-      refuse(formatted("when=before speaks of a checksum, and {} has none; leave it out", cell.op));
+      refuse(formatted("when=before is about checksums, but {} has none; leave it out", cell.op));
     }
     if (fault.site == fault::Site::kInput && !cell.recorded.empty()) {
       refuse(
-          formatted("it computes the case again, and these results were recorded by {}; leave out "
-                    "'recorded'",
+          formatted("a fault in an input needs a result that is computed again, but these results "
+                    "were recorded by {}; leave out 'recorded'",
                     cell.recorded));
     }
   }

@@ -182,7 +182,7 @@ ClusteredRate clustered_rate(const std::vector<Rate>& clusters, double confidenc
 static double clusters_failed(const ClusteredRate& rate, double confidence) {
   require(rate.rate, confidence);
   if (rate.clusters < 1) {
-    refuse("a bound by clusters needs some, not {}", rate.clusters);
+    refuse("a bound by clusters needs at least 1 cluster, not {}", rate.clusters);
   }
   return static_cast<double>(rate.clusters) * static_cast<double>(rate.rate.events) /
          static_cast<double>(rate.rate.trials);

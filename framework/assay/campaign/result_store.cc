@@ -141,8 +141,9 @@ std::vector<std::string> merged_blocks(const std::vector<std::string>& dirs,
       const std::string path = block_path(dirs[d], static_cast<std::int64_t>(b));
       if (!fs::exists(path)) continue;
       if (!paths[b].empty()) {
-        throw std::runtime_error(formatted("{} and {} both hold block {}: the same shard twice?",
-                                           dirs[owner[b]], dirs[d], b));
+        throw std::runtime_error(formatted(
+            "{} and {} both hold block {}; if they are the same shard, give only one of them",
+            dirs[owner[b]], dirs[d], b));
       }
       paths[b] = path;
       owner[b] = d;
@@ -155,10 +156,10 @@ std::vector<std::string> merged_blocks(const std::vector<std::string>& dirs,
   if (!missing.empty()) {
     const std::size_t count = missing.size();
     if (missing.size() > 5) missing.resize(5);
-    throw std::runtime_error(formatted(
-        "{} of {} blocks are in none of the folders ({}{}): a shard is missing or not done; "
-        "resume the campaign",
-        count, paths.size(), joined(missing), count > 5 ? ", ..." : ""));
+    throw std::runtime_error(
+        formatted("{} of {} blocks are in no folder ({}{}), because a shard is missing or not "
+                  "done; resume the campaign",
+                  count, paths.size(), joined(missing), count > 5 ? ", ..." : ""));
   }
   return paths;
 }

@@ -197,8 +197,8 @@ struct RowChecks {
     if (accumulated.empty()) return r;
     if (before.empty()) {
       refuse(
-          "a fault before the cast changes R by what the accumulator was; record the accumulator "
-          "of the output, not its residual");
+          "a fault before the cast changes the residual, which can be computed again only from the "
+          "accumulator; record the accumulator of the output, not only its residual");
     }
     std::vector<double> row_before(before.begin() + i * n, before.begin() + (i + 1) * n);
     for (const auto& [j, value] : accumulated) row_before[at(j)] = value;

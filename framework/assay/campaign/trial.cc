@@ -236,14 +236,16 @@ class FaultTrial {
 
   void break_accumulator() {
     if (!is_product()) {
-      refuse("fault '{}': it is put into a product of two matrices; this result is {}",
-             spec_.text(), shape_text(matrix_.output.shape()));
+      refuse(
+          "fault '{}': it can be put only into a product of two matrices, but this result has the "
+          "shape {}",
+          spec_.text(), shape_text(matrix_.output.shape()));
     }
     const std::int64_t p = place(matrix_.output.shape(), "an output"), i = p / n_, j = p % n_;
     const Case one = part(i, j);
     const MatrixUnit unit = matrix_unit({one, *cell_.machine, output(), 1});
     if (unit.sums_exactly()) {
-      refuse("machine exact has no accumulator that could break");
+      refuse("machine exact has no accumulator that could break; choose another machine");
     }
     const std::vector<double> a = unit.operand(one.input("a")), b = unit.operand(one.input("b"));
     const auto k = static_cast<std::int64_t>(a.size());
@@ -253,11 +255,15 @@ class FaultTrial {
     const std::int64_t chunk = interval > 0 ? interval : unit.model->chunk.value;
     const std::int64_t steps = (k + chunk - 1) / chunk;
     if (unit.split.terms != 0 || unit.in_two_terms) {
-      refuse("an accumulator of a product split over K is not emulated");
+      refuse(
+          "faults in the accumulator of a product that is split over K or computed in two terms "
+          "are not emulated; choose another site");
     }
     if (spec_.step && *spec_.step >= steps) {
-      refuse("fault '{}': K = {} in chunks of {} has steps 0 to {}", spec_.text(), k, chunk,
-             steps - 1);
+      refuse(
+          "fault '{}': there is no such step, because K = {} in chunks of {} has only the steps 0 "
+          "to {}",
+          spec_.text(), k, chunk, steps - 1);
     }
     const std::int64_t step = spec_.step ? *spec_.step : below(steps);
     const std::int64_t done = std::min(k, (step + 1) * chunk);

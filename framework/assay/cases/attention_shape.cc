@@ -17,15 +17,21 @@ std::vector<std::int64_t> positions_of(const Case& c, const AttentionShape& a) {
   Shape of_all(a.output.begin(), a.output.end() - 1);
   const bool shared = given.shape() == Shape{a.queries};
   if (given.format().kind != Kind::kSigned || !(shared || given.shape() == of_all)) {
-    refuse_case(c.name, "positions are {} {}; they must be signed integers [{}] or {}",
+    refuse_case(c.name,
+                "positions are {} {}, but they must be signed integers of the shape [{}] or {}",
                 given.format().name, shape_text(given.shape()), a.queries, shape_text(of_all));
   }
-  if (!a.causal) refuse_case(c.name, "positions say what is causal: the parameter causal is 1");
+  if (!a.causal)
+    refuse_case(c.name,
+                "positions are given, but the parameter causal is not 1; set causal = 1, or leave "
+                "out positions");
   std::vector<std::int64_t> positions;
   for (std::int64_t i = 0; i < a.batch * a.queries; ++i) {
     const double position = given.view().value_at(shared ? i % a.queries : i);
     if (position < 0) {
-      refuse_case(c.name, "the position {} of a query is below 0: it would see no key",
+      refuse_case(c.name,
+                  "the position {} of a query is below 0, so that it would see no key; positions "
+                  "must be at least 0",
                   number_text(position));
     }
     positions.push_back(static_cast<std::int64_t>(std::min(position, static_cast<double>(a.keys))));
@@ -54,7 +60,8 @@ AttentionShape attention_shape(const Case& c) {
   a.output = q;
   a.output.back() = a.width;
   if (a.batch * a.queries * a.keys * a.depth * a.width == 0) {
-    refuse_case(c.name, "attention of no elements: q is {}, v is {}", shape_text(q), shape_text(v));
+    refuse_case(c.name, "attention needs at least one element, but q has the shape {} and v has {}",
+                shape_text(q), shape_text(v));
   }
   a.causal = c.flag("causal").value_or(false);
   a.scale = c.real("scale").value_or(1 / std::sqrt(static_cast<double>(a.depth)));

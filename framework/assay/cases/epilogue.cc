@@ -9,7 +9,9 @@ namespace {
 // kernel casts it.
 bool is_cast(const Format& output) { return output.is_float() && output.precision < 24; }
 std::string not_cast(const Format& output) {
-  return formatted("{} outputs are not cast: there is no residual", output.name);
+  return formatted(
+      "outputs of {} are not cast from a wider accumulator, so that they have no residual",
+      output.name);
 }
 bool is_wide(const Format& f) { return f.name == "float32" || f.name == "float64"; }
 
@@ -20,8 +22,8 @@ std::string why_no_accumulator(const Format& f, const Shape& accumulator, const 
   if (!is_cast(output)) return not_cast(output);
   if (is_wide(f) && accumulator == shape) return "";
   return formatted(
-      "an accumulator {} {} of the output {} {}: before its cast it is float32 (or float64) and of "
-      "the same shape",
+      "the accumulator is {} {}, but for an output {} {} it must be float32 or float64 of the same "
+      "shape",
       f.name, shape_text(accumulator), output.name, shape_text(shape));
 }
 
@@ -33,7 +35,8 @@ std::string why_no_residual(const Format& f, const Shape& residual, const Format
   for (std::size_t d = 0; fits && d + 1 < shape.size(); ++d) fits = residual[d] == shape[d];
   if (fits) return "";
   return formatted(
-      "a residual {} {} of the output {} {}: R is float32 (or float64), [..., M, checks of a row]",
+      "the residual is {} {}, but for an output {} {} it must be float32 or float64 of the shape "
+      "[..., M, checks in a row]",
       f.name, shape_text(residual), output.name, shape_text(shape));
 }
 

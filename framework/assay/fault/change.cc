@@ -232,8 +232,8 @@ void require_fits(const Change& c, const Format& f) {
     case ChangeKind::kCarry:
       require_bit(f, c.bit);
       if (f.is_float() && f.is_signed() && c.bit == f.padding + f.bits - 1) {
-        refuse("bit {} of {} is its sign: a carry is at one of {} to {}", c.bit, f.name, f.padding,
-               c.bit - 1);
+        refuse("bit {} of {} is its sign, which has no carry; give a bit from {} to {}", c.bit,
+               f.name, f.padding, c.bit - 1);
       }
       return;
     case ChangeKind::kAdd:
@@ -241,7 +241,7 @@ void require_fits(const Change& c, const Format& f) {
         refuse("value must be finite, not {}", number_text(c.value));
       }
       if ((c.value == 0) == (c.ulps == 0)) {
-        refuse("add takes a value or ulps other than 0, one of the two");
+        refuse("add needs a value or ulps that is not 0, and only one of the two");
       }
       return;
     default:

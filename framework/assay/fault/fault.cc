@@ -117,8 +117,8 @@ Injection inject(Tensor& output, const FaultSpec& spec, std::uint64_t stream) {
   const FloatEnvironment environment;
   const Format& f = output.format();
   if (f.is_complex()) {
-    refuse("the output is {}, and faults are put into real numbers: record its parts as {}", f.name,
-           part_format(f).name);
+    refuse("the output is {}, but faults can be put only into real numbers; record its parts as {}",
+           f.name, part_format(f).name);
   }
   require_fits(spec.change, f);
   require_in_output(spec);

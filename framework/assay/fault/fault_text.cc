@@ -60,7 +60,7 @@ constexpr int kMostBits = 64;
 
 void require_some_element_has(const SpecText& text, std::uint64_t bit) {
   if (bit < kMostBits) return;
-  text.refuse(formatted("no element has a bit {}: they are 0 to {}", bit, kMostBits - 1));
+  text.refuse(formatted("no element has a bit {}; give one from 0 to {}", bit, kMostBits - 1));
 }
 
 std::uint64_t bits_of(const SpecText& text, const SpecText::Setting& setting) {
@@ -141,8 +141,8 @@ void refuse_words_of_other_sites(const SpecText& text, const SiteRow& site,
     for (const SiteRow& other : site_rows()) {
       const std::vector<std::string> words = split(other.parts, ' ');
       if (std::ranges::find(words, setting.key) == words.end()) continue;
-      text.refuse(
-          formatted("{} goes with site={}, not with site={}", setting.key, other.name, site.name));
+      text.refuse(formatted("{} is only for site={}, not for site={}; leave it out", setting.key,
+                            other.name, site.name));
     }
   }
 }
@@ -164,7 +164,8 @@ void require_needs(const SpecText& text, const FaultSpec& spec) {
     refuse(formatted("goes beyond bit {}, the highest that an element has", kMostBits - 1));
   }
   if (change.moves && !spec.site_row().in_output) {
-    refuse(formatted("moves elements of the output: it has no site {}", spec.site_row().name));
+    refuse(formatted("moves elements of the output, so that it cannot have the site {}",
+                     spec.site_row().name));
   }
   if (spec.change.kind == ChangeKind::kStuckLane && spec.site == Site::kElement) {
     refuse("needs a place of several elements, as in site=periodic,every=16");

@@ -345,7 +345,7 @@ bool has_more_precision(const Format& a, const Format& b) {
 
 void require_real(const Format& f) {
   if (!f.is_complex()) return;
-  refuse("{} is complex, and this takes real numbers: give the parts of it as {}", f.name,
+  refuse("{} is complex, but only real numbers are taken here; give its parts as {}", f.name,
          part_format(f).name);
 }
 

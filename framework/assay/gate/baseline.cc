@@ -190,7 +190,7 @@ BaselineComparison compare_with_baseline(GateReport& report, const Baseline& bas
     gone.producer = e.producer;
     gone.output = e.output;
     gone.remark = Remark::kDisappeared;
-    gone.remark_text = "the baseline has this case, and it is no longer there";
+    gone.remark_text = "the baseline has this case, but it is no longer there";
     report.cases.push_back(std::move(gone));
   }
   std::vector<std::string>& notes = result.notes;
@@ -201,8 +201,8 @@ BaselineComparison compare_with_baseline(GateReport& report, const Baseline& bas
   }
   if (other_bounds > 0) {
     notes.push_back(formatted(
-        "of {} {} the baseline knows the errors, but by another standard: how much of the bound "
-        "they use was not compared",
+        "the baseline judged {} {} by another standard, so that the used share of the bound was "
+        "not compared",
         grouped(static_cast<std::int64_t>(other_bounds)), other_bounds == 1 ? "case" : "cases"));
   }
   return result;

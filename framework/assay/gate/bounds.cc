@@ -142,8 +142,8 @@ void apply_policies(Bound& bound, const Case& c, const BoundRequest& request, bo
       bound.max_blind_why = c.text("why").value_or("");
       if (bound.max_blind_why.empty()) {
         refuse_case(c.name,
-                    "max_blind needs its reason: say in the attribute 'why' why a check that "
-                    "is blind to so many elements is enough");
+                    "max_blind is given without a reason; say in the attribute 'why' why a check "
+                    "is enough that does not see this share of the elements");
       }
     }
   }
@@ -172,8 +172,8 @@ void refuse_policies(const Bound& bound, const BoundRequest& request) {
     return;
   }
   refuse(
-      "standard {} takes no tolerance, budget or policy beside it: ask for the one or the "
-      "other",
+      "standard {} cannot be used together with a tolerance, budget or policy; give only one of "
+      "them",
       bound.standard);
 }
 

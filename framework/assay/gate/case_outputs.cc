@@ -38,10 +38,10 @@ void add_value_bound(const Case& several, Case& c) {
   const auto values = c.text("value_output");
   if (!values) return;
   if (several.outputs.count(*values) == 0) {
-    refuse_case(c.name,
-                "the value_output of '{}' is '{}', which is none of its outputs: "
-                "{}",
-                c.output_name(), *values, joined(keys_of(several.outputs)));
+    refuse_case(
+        c.name,
+        "the value_output of '{}' is '{}', which is not an output of the case; give one of {}",
+        c.output_name(), *values, joined(keys_of(several.outputs)));
   }
   const auto& own = c.output().attributes;
   if (own.count("rtol") + own.count("atol") > 0) return;
@@ -74,8 +74,10 @@ ComputedOutput computed_output(const Case& c) {
     attributes.attributes = output.attributes;
     if (!attributes.flag(kOperatorOutput).value_or(false)) continue;
     if (found.name) {
-      refuse_case(c.name, "its outputs '{}' and '{}' both have operator_output = 1", *found.name,
-                  name);
+      refuse_case(
+          c.name,
+          "its outputs '{}' and '{}' both have operator_output = 1; only one output may have it",
+          *found.name, name);
     }
     found.name = name;
   }
@@ -132,7 +134,9 @@ IndexSource index_source(const Case& c, std::string_view standard) {
   }
   const auto input = c.inputs.find(*of);
   if (input == c.inputs.end()) {
-    return {.why_not = formatted("the indices are of '{}', which is no input of the case", *of)};
+    return {.why_not = formatted("the attribute 'of' is '{}', which is not an input of the case; "
+                                 "name the input that the indices point into",
+                                 *of)};
   }
   const auto rule = index_rule(standard);
   if (rule && rule->flattened && c.attributes.count("axis") != 0) {
@@ -147,10 +151,10 @@ void name_output(CaseReport& report, const Case& c, const std::string& output) {
   if (output.empty() || find_operator(c.op) == nullptr) return;
   const ComputedOutput computed = computed_output(c);
   if (computed.name == output) return;
-  const std::string why =
-      computed.name ? formatted("of the outputs of {} assay computes {}", c.op, *computed.name)
-                    : computed.why_not;
-  for (Verdict& v : report.verdicts) v.notes.push_back("judged by standards alone: " + why);
+  const std::string why = computed.name ? formatted("of the outputs of {}, assay computes only {}",
+                                                    c.op, *computed.name)
+                                        : computed.why_not;
+  for (Verdict& v : report.verdicts) v.notes.push_back("judged only by standards: " + why);
 }
 
 }  // namespace assay

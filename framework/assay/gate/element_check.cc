@@ -150,8 +150,10 @@ std::string why_no_nan(const Case& c, const Machine* machine) {
   }
   const std::vector<double> golden = c.output().golden->view().values();
   if (std::none_of(golden.begin(), golden.end(), [](double v) { return std::isnan(v); })) return "";
-  return formatted("the golden result holds NaN, which {} makes 0; the parameter saturate says so",
-                   machine->name);
+  return formatted(
+      "the golden result holds NaN, where {} gives 0; set the parameter saturate = 1, and compute "
+      "the golden result again",
+      machine->name);
 }
 
 using BoundsByMachine = std::map<std::string_view, std::shared_ptr<const Tensor>>;
@@ -164,7 +166,7 @@ std::shared_ptr<const Tensor> element_bounds_on(const Case& c, const Machine& ma
   if (bounds) return bounds;
   Tensor own = accumulation_bounds(c, machine, threads);
   if (c.output().golden && own.shape() != c.output().golden->shape()) {
-    refuse_case(c.name, "{} of these inputs is {}, the golden result {}", c.op,
+    refuse_case(c.name, "{} of these inputs has the shape {}, but the golden result has {}", c.op,
                 shape_text(own.shape()), shape_text(c.output().golden->shape()));
   }
   if (rounded_golden(c) != nullptr && !gives_codes(c)) {
@@ -237,8 +239,8 @@ void hold_against_machine(const Case& c, const Format& output, const Machine& ma
     if (!right || &right->format() != &output) continue;
     const Verdict v = finite.judge(*right, golden, options);
     if (v.outcome == Outcome::kFail || v.mismatches > 0) {
-      refuse_case(c.name, "right results of these operands, by {}, have others: {}", one->name,
-                  v.because);
+      refuse_case(c.name, "right results of these operands, computed by {}, have larger errors: {}",
+                  one->name, v.because);
     }
     require_sight(c, v);
     for (Limit& limit : check.bound->limits) {
@@ -268,8 +270,8 @@ void allow_for_golden(const Case& c, const Format& output, ElementCheck& check) 
   bound.rtol += unit_roundoff(*golden);
   bound.atol += min_subnormal(*golden) / 2;
   check.notes.push_back(
-      formatted("the golden result is {}: its own error counts beside the output's; a golden "
-                "result in float64 has none",
+      formatted("the golden result is {}, so that the bound allows its own rounding error, too; a "
+                "golden result in float64 has none",
                 golden->name));
 }
 
@@ -278,7 +280,7 @@ void allow_for_golden(const Case& c, const Format& output, ElementCheck& check) 
 void add_error_test(const Case& c, const Format& output, const Machine& machine, int threads,
                     ElementCheck& check) {
   if (rounded_golden(c) != nullptr || output.precision >= 53) {
-    refuse_case(c.name, "the golden result has no more precision than it");
+    refuse_case(c.name, "the golden result has no more precision than the output");
   }
   // The case outlives the check.
   const std::shared_ptr<const Tensor> golden =
@@ -287,7 +289,7 @@ void add_error_test(const Case& c, const Format& output, const Machine& machine,
           : std::make_shared<const Tensor>(golden_result(c));
   const ExpectedErrors errors = expected_errors(c, machine, threads);
   if (static_cast<std::int64_t>(errors.mean.size()) != golden->size()) {
-    refuse_case(c.name, "{} of these inputs has {} elements, the golden result {}", c.op,
+    refuse_case(c.name, "{} of these inputs has {} elements, but the golden result has {}", c.op,
                 errors.mean.size(), golden->size());
   }
   const ErrorTest test = error_test(errors, *golden, output, threads);
@@ -336,8 +338,9 @@ void add_expected_error(const Case& c, const Format& output, const Machine* behi
     add_error_tests(c, output, accumulation_machine(named, behind), threads, check);
     return;
   } catch (const Refusal& e) {
-    check.notes.push_back(formatted(
-        "judged by the operator's own bound, for the expected error is not known: {}", e.reason()));
+    check.notes.push_back(
+        formatted("judged by the operator's own bound, because the expected error is not known: {}",
+                  e.reason()));
   }
   try {
     Bound own = own_bound(c, output, behind);

@@ -195,7 +195,9 @@ CaseReport gate_case(const Case& c, const TensorView& output, const GateRequest&
   report.shape = output.shape;
   std::vector<ElementCheck> checks;
   if (request.sample && request.mutate) {
-    refuse("mutations are tried on whole outputs, not on a sample of rows");
+    refuse(
+        "mutations can be tried only on whole outputs, and not on a sample of rows; leave out one "
+        "of the two");
   }
   const bool by_sample = is_judged_by_sample(c, request);
   if (by_sample) {
@@ -211,8 +213,8 @@ CaseReport gate_case(const Case& c, const TensorView& output, const GateRequest&
   if (request.sample && c.output().golden) {
     for (Verdict& v : report.verdicts) {
       v.notes.emplace_back(
-          "judged as a whole, by its golden result: rows are drawn where there is "
-          "none");
+          "judged as a whole by its golden result, because rows are drawn only from cases without "
+          "one");
     }
   }
   std::optional<ChecksumOptions> checksums;
@@ -224,7 +226,7 @@ CaseReport gate_case(const Case& c, const TensorView& output, const GateRequest&
       // The checksums cannot judge this case. So only the elements decide, as for operators that
       // have no checksums.
       for (Verdict& v : report.verdicts) {
-        v.notes.push_back("the checksums say nothing of it: " + report.abft->because);
+        v.notes.push_back("the checksums do not judge it: " + report.abft->because);
       }
       report.abft.reset();
       checksums.reset();

@@ -30,7 +30,7 @@ AbftVerdict gate_product(const ProductOperands& product, const TensorView& outpu
       checksum_options(header_of(product, *output.format), *output.format, request);
   const Threshold& threshold = *checksums.options.spec.threshold;
   if (residual.kind != Residual::Kind::kNone && !threshold.takes_residuals) {
-    refuse("{} has no use for an accumulator or a residual; residual_compensated has",
+    refuse("the threshold {} does not use an accumulator or a residual; use residual_compensated",
            threshold.name);
   }
   if (!checksums.why_not.empty()) {

@@ -13,8 +13,8 @@ namespace {
 std::string sample_note(const SampledRowsReport& s) {
   if (s.rows == s.of) return "";
   return formatted(
-      "{} of the {} rows ({}) were looked at, drawn with seed {}: were {} of them wrong, "
-      "one would be among these with 95 % probability",
+      "{} of the {} rows ({}) were judged, drawn with seed {}; if {} of all rows were wrong, one "
+      "of them would be among these with a probability of 95 %",
       grouped(s.rows), grouped(s.of), percent_text(s.rows, s.of), s.seed,
       formatted("{} %", short_number(100 * s.seen_share, 3)));
 }
@@ -59,7 +59,7 @@ std::vector<Verdict> judge_sampled(const Case& c, const TensorView& output,
     sampled = sample_rows(c, *request.sample);
     if (output.shape != sampled.output) {
       return {
-          not_comparable(formatted("the output's shape is {}, that of {} of these inputs {}",
+          not_comparable(formatted("the output has the shape {}, but {} of these inputs has {}",
                                    shape_text(output.shape), c.op, shape_text(sampled.output)))};
     }
     sampled.test_case.output().golden = golden_result(sampled.test_case, request.threads);

@@ -340,7 +340,8 @@ bool is_identifiable_function(const Case& c) {
 FunctionReport identify_function(const Case& c, const Tensor& output, int threads) {
   const FloatEnvironment environment;
   if (!is_identifiable_function(c)) {
-    refuse_case(c.name, "{} is no function of each element; {} are",
+    refuse_case(c.name,
+                "{} is not a function of each element that can be identified; these can: {}",
                 c.op.empty() ? "a case without an operator" : c.op,
                 joined(std::vector<std::string>(kFunctions.begin(), kFunctions.end())));
   }

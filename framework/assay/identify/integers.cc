@@ -64,7 +64,7 @@ Finding identify_integers(const Case& c, Finding f, int threads) {
     try {
       const Tensor ours = emulate(c, machine, threads);
       if (&ours.format() != &recorded.format() || ours.size() != recorded.size()) {
-        refuse_case(c.name, "the output of {} is {} {}, which is none of this case", f.producer,
+        refuse_case(c.name, "the output of {} is {} {}, which does not fit this case", f.producer,
                     recorded.format().name, shape_text(recorded.shape()));
       }
       for (std::int64_t i = 0; i < ours.size(); ++i) {
@@ -117,7 +117,7 @@ Finding identify_integers(const Case& c, Finding f, int threads) {
     evidence.rival = overflow_word(other->row->overflow.value);
     evidence.differ = other->differ;
   }
-  if (is_open) f.note = "no sum leaves int32 here: data whose sums do would decide";
+  if (is_open) f.note = "no sum leaves the range of int32 here; record data whose sums do";
   const std::string units = units_in_words(f.alike, input);
   if (other == nullptr) {
     evidence.same = {"saturate", "wrap"};

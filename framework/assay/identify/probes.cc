@@ -85,10 +85,10 @@ bool can_be_probed(const Format& format) {
 std::vector<Case> probes(const Format& format, const Format* output, std::uint64_t seed,
                          const std::optional<ProbeShape>& shape) {
   if (!can_be_probed(format)) {
-    refuse("probes are of floats that float32 holds, not of {}", format.name);
+    refuse("probes can be made only of floats that float32 holds, not of {}", format.name);
   }
   if (shape && (shape->m < 1 || shape->k < 1 || shape->n < 1)) {
-    refuse("the sizes M, K and N of probes are positive");
+    refuse("the sizes M, K and N of probes must be at least 1");
   }
   const int top = largest_exponent(format) - 1,
             bottom = std::ilogb(min_subnormal(format)) + std::min(format.precision - 1, 4);

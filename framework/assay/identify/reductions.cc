@@ -123,7 +123,7 @@ std::optional<SumOrderFinding> trees_of(const Case& c, int threads, Finding& f) 
     f.tried += found.tried;
     return found;
   } catch (const Refusal& e) {
-    f.note = formatted("trees of kernels were not searched: {}", e.reason());
+    f.note = formatted("the summation trees of kernels were not searched: {}", e.reason());
     return std::nullopt;
   }
 }
@@ -139,8 +139,10 @@ void list_trees(const SumOrderFinding& found, std::size_t first, Finding& f) {
 // empty string if there are enough.
 std::string why_by_chance(const SumOrderFinding& found) {
   if (found.by_chance <= kMostByChance) return "";
-  return formatted("too few sums, {}, for {} trees: some {} wrong ones would give them by chance",
-                   grouped(found.sums), grouped(found.tried), short_number(found.by_chance, 2));
+  return formatted(
+      "{} sums are too few to choose from {} trees, because about {} wrong trees would give the "
+      "same sums by chance; record more sums",
+      grouped(found.sums), grouped(found.tried), short_number(found.by_chance, 2));
 }
 
 // Writes the result of the search for trees to the finding, if no machine's own order gives the
@@ -278,7 +280,8 @@ Finding searched(const Case& c, Finding f, int threads) {
   constexpr std::int64_t kFewest = 4;
   const bool knows_trees = found && found->outcome != SumOrderOutcome::kNone;
   const bool is_few = !knows_trees && f.elements < kFewest;
-  if (is_few) f.note = formatted("too few sums, {}, to tell orders apart", f.elements);
+  if (is_few)
+    f.note = formatted("{} sums are too few to tell orders apart; record more sums", f.elements);
   const bool is_open = !f.rivals.empty() || is_few || (knows_trees && !f.note.empty());
   f.outcome = is_open ? Outcome::kUndecided : Outcome::kFound;
   return f;

@@ -86,7 +86,7 @@ class Search {
       : output_(*recordings.front().output), threads_(threads) {
     const Format& input = *recordings.front().input;
     for (const RecordedSums& r : recordings) take(r, input);
-    if (rows_.empty()) refuse("every recorded sum has NaN or infinity");
+    if (rows_.empty()) refuse("every recorded sum has NaN or infinity; record finite sums");
     // Tries rows with few terms first, because they take the least time.
     std::stable_sort(rows_.begin(), rows_.end(),
                      [](const Row& a, const Row& b) { return a.terms < b.terms; });
@@ -135,20 +135,23 @@ class Search {
       const std::string_view name = f->name;
       if (name != "float16" && name != "bfloat16" && name != "float32" && name != "float64") {
         refuse(
-            "orders of summation are searched in float16, bfloat16, "
-            "float32 and float64, not in {}",
+            "orders of summation can be searched only in float16, bfloat16, float32 and float64, "
+            "not in {}",
             name);
       }
     }
     if (r.input != &input || r.output != &output_) {
-      refuse("recordings of one kernel have one dtype of x and one of sums");
+      refuse(
+          "the recordings differ in the dtype of x or of the sums; give recordings of one kernel "
+          "with the same dtypes");
     }
     if (r.terms < 2 || r.terms > kMostSumTerms) {
-      refuse("orders are searched of sums of 2 to {} numbers, not {}", kMostSumTerms, r.terms);
+      refuse("orders of summation can be searched only for sums of 2 to {} numbers, not of {}",
+             kMostSumTerms, r.terms);
     }
     if (r.x.size() / static_cast<std::size_t>(r.terms) != r.sums.size() ||
         r.x.size() % static_cast<std::size_t>(r.terms) != 0) {
-      refuse("{} numbers are no {} rows of {}", r.x.size(), r.sums.size(), r.terms);
+      refuse("{} numbers do not make {} rows of {} numbers", r.x.size(), r.sums.size(), r.terms);
     }
     for (std::size_t i = 0; i < r.sums.size(); ++i) {
       const double* x = r.x.data() + i * static_cast<std::size_t>(r.terms);
@@ -453,28 +456,30 @@ class Search {
 RecordedSums recorded_sums(const Case& c, const std::string& producer) {
   const bool is_mean = c.op == "reduce_mean";
   if (c.op != "reduce_sum" && !is_mean) {
-    refuse_case(c.name, "orders of summation are searched of reduce_sum and reduce_mean, not {}",
-                c.op);
+    refuse_case(
+        c.name,
+        "orders of summation can be searched only for reduce_sum and reduce_mean, not for {}",
+        c.op);
   }
   const Tensor& x = c.input("x");
   const Tensor* const found = c.output().recorded_by(producer);
   if (found == nullptr) {
-    refuse_case(c.name, "it has no output that {} recorded", producer);
+    refuse_case(c.name, "it has no output that was recorded by {}", producer);
   }
   const auto axis = c.integer("axis");
   const AxisExtent e = axis ? extent_along(c, *axis) : AxisExtent{1, x.size(), 1};
   const Tensor& sums = *found;
   if (sums.size() != e.outer * e.inner) {
-    refuse_case(c.name, "{} recorded {} sums; x {} has {} along its axis", producer, sums.size(),
-                shape_text(x.shape()), e.outer * e.inner);
+    refuse_case(c.name, "{} recorded {} sums, but x of the shape {} has {} sums along its axis",
+                producer, sums.size(), shape_text(x.shape()), e.outer * e.inner);
   }
   RecordedSums r{&x.format(), &sums.format(), e.n, {}, sums.view().values()};
   if (is_mean) {
     // A mean keeps all bits of the sum only if the divisor is a power of two.
     if (!std::has_single_bit(static_cast<std::uint64_t>(e.n))) {
       refuse_case(c.name,
-                  "a mean of {} numbers hides the last bits of their sum; of "
-                  "a power of two of them it does not",
+                  "a mean of {} numbers hides the last bits of their sum; record means of 2, 4, 8 "
+                  "or another power of two of numbers",
                   grouped(e.n));
     }
     for (double& sum : r.sums) sum *= static_cast<double>(e.n);

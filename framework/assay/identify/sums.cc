@@ -177,7 +177,10 @@ Sums sums_of(const Case& c, const std::string& producer) {
   s.producer = producer;
   s.op = c.op;
   if (c.op != "matmul" && c.op != "dot" && c.op != "scaled_matmul") {
-    refuse_case(c.name, "{} is no sum of products that identify explains", c.op);
+    refuse_case(c.name,
+                "identify does not explain {} as sums of products; it explains matmul, dot and "
+                "scaled_matmul",
+                c.op);
   }
   s.a_format = &c.input("a").format();
   s.b_format = &c.input("b").format();
@@ -200,7 +203,7 @@ Sums sums_of(const Case& c, const std::string& producer) {
     if (c.op == "scaled_matmul") read_scales(c, s);
   }
   if (&recorded.format() != s.output || recorded.size() != s.count) {
-    refuse_case(c.name, "the output of {} is {} {}, which is none of this case", producer,
+    refuse_case(c.name, "the output of {} is {} {}, which does not fit this case", producer,
                 recorded.format().name, shape_text(recorded.shape()));
   }
   for (std::int64_t i = 0; i < s.count; ++i) s.recorded.push_back(recorded.bits_at(i));

@@ -225,8 +225,8 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output,
     auto of = standard_bound(*published, output, accumulations, custom);
     if (hole_of(*published).empty()) {
       refuse(
-          "standard '{}': assay judges by {} as it was published, as far as is known; leave "
-          "as_published out",
+          "standard '{}': assay already judges by {} as it was published, as far as is known; "
+          "leave out as_published",
           name, *published);
     }
     if (!of || !is_published_for(*published, output)) return std::nullopt;
@@ -246,7 +246,7 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output,
     if (!values->empty()) {
       const auto inner = standard_bound(*values, format_named("float32"), 1, custom);
       if (inner && !judges_single_elements(*inner)) {
-        refuse("standard '{}': {} does not judge single elements, as the values at indices are",
+        refuse("standard '{}': {} does not judge single elements, which the values at indices need",
                name, *values);
       }
     }

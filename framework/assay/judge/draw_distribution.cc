@@ -98,7 +98,7 @@ struct Support {
 template <typename Function>
 void look_at_continuous(Drawn& d, double scale, const Support& support, const Function& function) {
   if (!d.actual.format->is_float()) {
-    d.why_not = formatted("the law {} is one of floats, the output is {}", d.spec.law->name,
+    d.why_not = formatted("the law {} is for floats, but the output is {}", d.spec.law->name,
                           d.actual.format->name);
     return;
   }
@@ -128,8 +128,8 @@ void look_at_continuous(Drawn& d, double scale, const Support& support, const Fu
   d.tests = {function_test, ends_test, serial_test, repeats_test};
   d.untold = [&d, mean_half](double limit) {
     return formatted(
-        "a distribution function that is less than {} off is not told from the law by {} draws, of "
-        "which {} is what rounding to {} leaves open",
+        "a distribution function that differs by less than {} from the law is not noticed with {} "
+        "draws; {} of this is due to the rounding to {}",
         short_number(function_resolution(d.size(), limit) + mean_half), grouped(d.size()),
         short_number(mean_half), d.actual.format->name);
   };
@@ -241,9 +241,10 @@ void look_at_two(Drawn& d, double share, const char* words, const At& at) {
              },
              serial_test, repeats_test};
   d.untold = [=](double limit) {
-    return formatted("a share of {} that is less than some {} off is not told from {} by {} draws",
-                     words, short_number(share_resolution(told, share, limit)), number_text(share),
-                     grouped(told));
+    return formatted(
+        "a share of {} that differs by less than about {} from {} is not noticed with {} draws",
+        words, short_number(share_resolution(told, share, limit)), number_text(share),
+        grouped(told));
   };
   d.constant_passes = [=](double limit) {
     return binomial_p_value(0, told, share, kShareSlack) >= limit ||
@@ -265,8 +266,9 @@ void look_at_bernoulli(Drawn& d) {
 
 void look_at_dropout(Drawn& d) {
   if (d.expected.shape != d.actual.shape) {
-    d.why_not = formatted("the output's shape is {}, what is dropped from has {}",
-                          shape_text(d.actual.shape), shape_text(d.expected.shape));
+    d.why_not = formatted(
+        "the output's shape is {}, but the golden result, from which elements are dropped, has {}",
+        shape_text(d.actual.shape), shape_text(d.expected.shape));
     return;
   }
   const Format& f = *d.actual.format;
@@ -450,8 +452,8 @@ void look_at_categorical(Drawn& d) {
   const double most = *std::max_element(means.begin(), means.end()) / n;
   d.untold = [=](double limit) {
     return formatted(
-        "the share of a class of probability {} is not told from one that is less than "
-        "some {} off by {} draws",
+        "for a class of probability {}, a share that differs by less than about {} is not noticed "
+        "with {} draws",
         short_number(most),
         short_number(share_resolution(told, most, limit / static_cast<double>(classes))),
         grouped(told));
@@ -488,7 +490,7 @@ constexpr Law kLaws[] = {
      look_at_integers},
     {"bernoulli", kBernoulli, "1 with probability p, else 0", "any dtype", "", look_at_bernoulli},
     {"dropout", kDropout, "0 with probability p, else the golden value / (1 - p)", "any dtype",
-     "what nothing is dropped from", look_at_dropout},
+     "the output without dropout", look_at_dropout},
     {"categorical",
      {},
      "class j with the j-th probability of its row",
@@ -627,18 +629,21 @@ Verdict judge_distribution(const TensorView& actual, const TensorView& expected,
   }
   const std::string sample = formatted("{} draws", grouped(verdict.sites));
   verdict.notes.push_back(drawn.untold(limit));
-  verdict.notes.push_back(formatted("tests of {} draws, each fails below p {}: {}",
-                                    grouped(verdict.sites), short_number(limit), all));
+  verdict.notes.push_back(
+      formatted("tests of {} draws, each of which fails if its p is below {}: {}",
+                grouped(verdict.sites), short_number(limit), all));
   if (!failed.empty()) {
     return verdict.decide(
         Outcome::kFail,
-        formatted("{} are not of {}: {}; right draws fail with probability {} at most", sample,
-                  spec.text(), failed, short_number(spec.delta)));
+        formatted("{} do not follow {}: {}; right draws fail with a probability of at most {}",
+                  sample, spec.text(), failed, short_number(spec.delta)));
   }
   if (drawn.constant_passes(limit)) {
     return verdict.decide(
         Outcome::kUntrusted,
-        formatted("{} are too few: the same value throughout would pass as well", sample));
+        formatted(
+            "{} are too few, because the same value throughout would pass as well; give more draws",
+            sample));
   }
   return verdict.decide(Outcome::kPass,
                         formatted("{} agree with {}: the least p-value of {} tests is {}", sample,

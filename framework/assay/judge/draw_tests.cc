@@ -91,7 +91,8 @@ DrawTest function_test(const Draws& draws, double) {
   }
   DrawTest test{.name = "distribution function", .statistic = off};
   test.p_value = at_most_one(2 * std::exp(-2 * n * off * off));
-  test.words = formatted("at most {} off, where it is {}", short_number(off), short_number(at));
+  test.words =
+      formatted("differs by at most {}, where it is {}", short_number(off), short_number(at));
   return test;
 }
 
@@ -190,7 +191,7 @@ DrawTest repeats_test(const Draws& draws, double limit) {
     test.statistic = static_cast<double>(same);
     test.p_value = at_most_one(std::exp(std::log(pairs) - static_cast<double>(same) * share));
     test.words =
-        formatted("the {} values from draw {} on come again from draw {} on",
+        formatted("the {} values from draw {} on are the same as those from draw {} on",
                   grouped(static_cast<std::int64_t>(same)), grouped(static_cast<std::int64_t>(a)),
                   grouped(static_cast<std::int64_t>(b)));
     break;

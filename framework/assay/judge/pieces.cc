@@ -125,7 +125,10 @@ void PiecewiseJudge::add(Part part) {
 
 StatisticsResult PiecewiseJudge::statistics(const Pass& again) const {
   if (!again) {
-    refuse("standard {} has limits, for which all pieces may be read again", bound_.standard);
+    refuse(
+        "standard {} limits statistics, which may need all pieces a second time; give a function "
+        "that passes them again",
+        bound_.standard);
   }
   const StatisticsPieces pieces = [&](const std::function<void(const StatisticsPiece&)>& take) {
     std::int64_t begin = 0;

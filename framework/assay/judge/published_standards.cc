@@ -57,8 +57,9 @@ std::int64_t mismatches_of_isclose(const Sides& s) {
 }
 
 std::string share_words(const Sides& s, std::int64_t mismatches) {
-  return formatted("{} of {} elements miss, where {} of them may", grouped(mismatches),
-                   grouped(s.actual.size()), short_number(*s.bound.max_mismatch_fraction));
+  return formatted("{} of {} elements are mismatches, and at most a share of {} may be",
+                   grouped(mismatches), grouped(s.actual.size()),
+                   short_number(*s.bound.max_mismatch_fraction));
 }
 
 // TTK subtracts the share of elements that agree from 1, in float64.
@@ -188,19 +189,20 @@ constexpr std::string_view kCross =
 constexpr Published kPublished[] = {
     {.standard = "ttk_close",
      .dtypes = kFloats,
-     .hole = "a NaN or an infinity on only one side is one of the elements that may miss",
+     .hole = "a NaN or an infinity on only one side counts as one of the allowed mismatches",
      .judge = ttk_close},
     {.standard = "ttk_requant",
      .dtypes = " hifloat8 float8_e4m3fn float8_e5m2 ",
-     .hole = "codes are subtracted as int8, which wraps, so that far ones of two signs pass as "
-             "neighbours, and a NaN on only one side is one of the elements that may miss",
+     .hole =
+         "codes are subtracted as int8, which wraps, so that distant codes of opposite sign pass, "
+         "and an element with a NaN on only one side counts as one of the allowed mismatches",
      .judge = ttk_requant},
     {.standard = "ttk_cross_check_l0", .dtypes = kFloats32, .hole = kCross, .judge = cross_check},
     {.standard = "ttk_cross_check_l1", .dtypes = kFloats32, .hole = kCross, .judge = cross_check},
     {.standard = "ttk_cross_check_l2", .dtypes = kFloats32, .hole = kCross, .judge = cross_check},
     {.standard = "verify_result",
      .dtypes = kFloats,
-     .hole = "a NaN or an infinity on only one side is one of the elements that may miss",
+     .hole = "a NaN or an infinity on only one side counts as one of the allowed mismatches",
      .judge = verify_result},
     {.standard = "atb", .dtypes = kFloats32, .hole = kAtbHole, .judge = atb},
     {.standard = "atb_high_precision", .dtypes = kFloats32, .hole = kAtbHole, .judge = atb},

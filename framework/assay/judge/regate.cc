@@ -65,17 +65,17 @@ Decision by_tolerance(const Metrics& m, const Bound& b) {
                                        (no_looser_rtol && below(b.atol, m.required_atol)));
   if (fails) return {Outcome::kFail, formatted("some elements differ by more than {}", b.text())};
   if (!same_rounding) {
-    return undecided(
-        formatted("the expected values were judged {}, and {} they have to be {}",
-                  m.required_rounded ? "as rounded to the output's dtype" : "as stored",
-                  b.standard.empty() ? "now" : "by " + b.standard,
-                  b.round_expected ? "rounded" : "as stored"));
+    return undecided(formatted(
+        "the expected values were judged {}, but {} they must be {}; judge the tensors again",
+        m.required_rounded ? "as rounded to the output's dtype" : "as stored",
+        b.standard.empty() ? "now" : "by " + b.standard,
+        b.round_expected ? "rounded" : "as stored"));
   }
-  return undecided(formatted(
-      "they say what would pass at atol {} (rtol {}) and at rtol {} (atol {}), which does not "
-      "decide {}; judge the tensors again",
-      short_number(m.required_at_atol), short_number(m.required_rtol),
-      short_number(m.required_at_rtol), short_number(m.required_atol), b.text()));
+  return undecided(
+      formatted("they say what would pass at atol {} (rtol {}) and at rtol {} (atol {}), which "
+                "does not decide {}; judge the tensors again",
+                short_number(m.required_at_atol), short_number(m.required_rtol),
+                short_number(m.required_at_rtol), short_number(m.required_atol), b.text()));
 }
 
 Decision by_ulps(const SavedResult& saved, const Metrics& m, const Bound& b) {
@@ -113,13 +113,17 @@ bool zeros_would_hold(const Metrics& m, const Bound& b) {
 Decision by_limits(const Metrics& m, const Bound& b) {
   if (b.round_expected && m.expected_rounds) {
     return undecided(
-        formatted("{} rounds the expected values first, and the metrics were not", b.standard));
+        formatted("{} rounds the expected values first, but the saved metrics are of values that "
+                  "were not rounded; judge the tensors again",
+                  b.standard));
   }
   std::vector<LimitReading> readings;
   for (const Limit& limit : b.limits) {
     if (limit.needs_reference()) {
       return undecided(
-          formatted("{} compares with a reference implementation's output", b.standard));
+          formatted("{} compares with a reference implementation's output, which is not saved; "
+                    "judge the tensors again",
+                    b.standard));
     }
     const auto saved =
         read_statistic({.output = &m}, limit.statistic, limit.parameter, limit.second);
@@ -151,7 +155,8 @@ Decision by_limits(const Metrics& m, const Bound& b) {
 Decision decide(const SavedResult& saved, const Metrics& m, const Bound& b) {
   Decision decision;
   if (b.as_published) {
-    return undecided(formatted("{} looks at the elements as the original does", b.standard));
+    return undecided(formatted(
+        "{} judges the elements as the original does; judge the tensors again", b.standard));
   }
   const RuleRow& rule = row_of(b.rule);
   if (rule.judge != nullptr) {
@@ -160,19 +165,23 @@ Decision decide(const SavedResult& saved, const Metrics& m, const Bound& b) {
   if (b.nan_accepts || b.infinity != Infinity::kSign || b.small_value != 0 ||
       b.forgiven(saved.sites) > 0) {
     return undecided(
-        "policies for NaN and infinity, small values and budgets are about single elements");
+        "policies for NaN and infinity, small values and budgets are about single elements; judge "
+        "the tensors again");
   }
   if (b.rule != Rule::kStatistics && !b.limits.empty()) {
-    return undecided(formatted("{} limits elements and statistics at once", b.standard));
+    return undecided(
+        formatted("{} limits both elements and statistics; judge the tensors again", b.standard));
   }
   if (b.rule == Rule::kBits) {
     decision = m.bit_identical ? Decision{Outcome::kPass, "the bits are the same"}
                                : Decision{Outcome::kFail, "some elements differ in their bits"};
   } else {
     const auto special = special_mismatches(m, b);
-    if (!special) return undecided("where NaN or infinity meet a rounded expected value");
+    if (!special)
+      return undecided(
+          "a rounded expected value may have become infinite; judge the tensors again");
     if (*special > 0) {
-      return {Outcome::kFail, formatted("{} of {} elements differ by NaN or infinity",
+      return {Outcome::kFail, formatted("{} of {} elements differ in NaN or infinity",
                                         grouped(*special), grouped(saved.sites))};
     }
     if (b.rule == Rule::kUlps)
@@ -182,7 +191,8 @@ Decision decide(const SavedResult& saved, const Metrics& m, const Bound& b) {
     else if (b.rule == Rule::kStatistics)
       return by_limits(m, b);
     else
-      return undecided(formatted("the rule of {} is about single elements", b.standard));
+      return undecided(formatted("the rule of {} is about single elements; judge the tensors again",
+                                 b.standard));
     // A bound that even the correctly rounded result exceeds is not to be trusted.
     const bool half_ulp = b.rule == Rule::kTolerance && !b.round_expected && m.expected_rounds &&
                           b.rtol < unit_roundoff(*saved.format);

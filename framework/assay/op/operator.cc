@@ -183,20 +183,26 @@ Tensor emulate_accumulator(const Case& c, const Machine& machine, int threads) {
   const Format& output = output_format(c);
   return naming(c, [&] {
     if (!op.product) {
-      refuse_case(c.name, "{} is no product: it has no accumulator that is cast", c.op);
+      refuse_case(c.name, "the operator {} is not a product, so that it has no accumulator", c.op);
     }
     if (!output.is_float() || output.precision >= 24) {
-      refuse_case(c.name, "{} outputs are not cast: there is no residual", output.name);
+      refuse_case(
+          c.name,
+          "outputs of {} are not cast from a wider accumulator, so that they have no residual",
+          output.name);
     }
     if (machine.name == kReferenceMachine || !product_model(c, machine, output)) {
-      refuse_case(c.name, "{} sums exactly: there is no accumulator before the cast", machine.name);
+      refuse_case(c.name,
+                  "the machine {} sums exactly, so that there is no accumulator before the cast; "
+                  "choose another machine",
+                  machine.name);
     }
     const Format& accumulator = format_named("float32");
     Tensor result = op.run({c, machine, accumulator, threads});
     if (is_registered(op) && &result.format() != &accumulator) {
       refuse_case(c.name,
-                  "the operator {} does not give its accumulator: asked for "
-                  "float32 it returns {}",
+                  "the operator {} does not give its accumulator, because it returns {} if float32 "
+                  "is asked for",
                   c.op, result.format().name);
     }
     return portable(op, std::move(result), threads);

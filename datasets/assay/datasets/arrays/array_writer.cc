@@ -39,8 +39,9 @@ void write_array_file(const ArrayFormat& row, const std::string& path,
   for (const auto& [name, view] : arrays) {
     check_array_name(path, name);
     if (!has_name(row, *view.format)) {
-      throw file_error(path, name, "{} has no dtype {}; {} can say it", row.name, view.format->name,
-                       kinds_with(*view.format));
+      throw file_error(path, name,
+                       "{} files cannot hold the dtype {}; choose another kind of file: {}",
+                       row.name, view.format->name, kinds_with(*view.format));
     }
   }
   try {

@@ -58,11 +58,9 @@ constexpr std::pair<std::string_view, std::string_view> kUnread[] = {
     {"O", "Python objects, which are never unpickled; save numbers, as in x.astype('float32')"},
     {"SaU", "text, which is not compared"},
     {"Mm", "dates or durations; save them as numbers, as in x.astype('int64')"},
-    {"V",
-     "patterns of so many bytes, which no dtype of assay has; save numbers, as in "
-     "x.astype('float32')"},
+    {"V", "byte patterns, for which assay has no dtype; save numbers, as in x.astype('float32')"},
     {"fc",
-     "floats that no dtype of assay holds; save them as others, as in x.astype('float64') or "
+     "floats for which assay has no dtype; save others, as in x.astype('float64') or "
      "x.astype('complex128')"}};
 
 }  // namespace
@@ -73,7 +71,7 @@ NpyType npy_type(const std::string& path, const Literal& literal) {
     throw file_error(path, "", "holds elements of type {}: {}", descr, why);
   };
   if (literal.text() == nullptr || literal.text()->find_first_of(",(") != std::string::npos) {
-    refuse("records or arrays; save each field as an array of its own, as in x['field']");
+    refuse("which are records or arrays; save each field as a separate array, as in x['field']");
   }
   std::string_view text = *literal.text();
   const bool has_order = text.find_first_of("<>|=") == 0;

@@ -119,8 +119,8 @@ std::unique_ptr<ArraySource> read_npy(const ArrayRequest& request,
   if (array_bytes < static_cast<double>(size - offset)) {
     throw FileError(path, "",
                     in_order ? std::string("has more bytes than its array: the archive is corrupt")
-                             : formatted("has {} bytes behind its array: two files in one, or one "
-                                         "written over a longer one",
+                             : formatted("has {} bytes after its array, as if it were two files in "
+                                         "one, or written over a longer one; save the array again",
                                          size - offset - static_cast<std::int64_t>(array_bytes)));
   }
   const StoredPlace place = place_within(*bytes, offset, static_cast<std::int64_t>(array_bytes));

@@ -102,7 +102,8 @@ class OnnxFile : public ArrayFile {
     ArrayLayout layout{
         .format = said_format(f, f->storage_bytes, request), .shape = shape_, .packed = packed};
     std::shared_ptr<ByteSource> bytes = bytes_;
-    if (raw_size_ && field_ != nullptr) refuse("holds its elements in two fields");
+    if (raw_size_ && field_ != nullptr)
+      refuse("holds its elements in two fields of the TensorProto; save the tensor again");
     if (raw_size_) {
       layout.offset = raw_begin_;
       check_size(*f, static_cast<double>(*raw_size_), needed);
@@ -181,14 +182,16 @@ class OnnxFile : public ArrayFile {
     } else if (field == kDataLocation) {
       expect(kVarint);
       if (message.varint() != 0) {
-        message.refuse("keeps its elements in another file (external data), which is not read");
+        message.refuse(
+            "keeps its elements in another file (external data), which assay does not read; save "
+            "the tensor with its data in one file");
       }
     } else if (field == kStringData) {
-      message.refuse("holds text, which is not compared");
+      message.refuse("holds text, which assay does not compare; save a tensor of numbers");
     } else if (field == kSegment) {
       message.refuse("holds a segment of a tensor; save the whole tensor in one file");
     } else if (field == 0 || field > kLastField) {
-      message.refuse("is no ONNX TensorProto: it has fields that a tensor has not");
+      message.refuse("is no ONNX TensorProto: it has fields that a TensorProto does not have");
     } else {  // its name, a comment, or the place of external data
       expect(kBytes);
       message.skip(message.length());
@@ -197,12 +200,14 @@ class OnnxFile : public ArrayFile {
 
   void add_extent(Message& message) {
     const std::uint64_t extent = message.varint();
-    if (extent > INT64_MAX || shape_.size() >= 64) message.refuse("has a shape that is none");
+    if (extent > INT64_MAX || shape_.size() >= 64)
+      message.refuse("is damaged: its shape has more than 64 extents, or one of 2^63 or more");
     shape_.push_back(static_cast<std::int64_t>(extent));
   }
 
   void read_numbers(Message& message, const DataField& data, std::uint64_t wire) {
-    if (field_ != nullptr && field_ != &data) message.refuse("holds its elements in two fields");
+    if (field_ != nullptr && field_ != &data)
+      message.refuse("holds its elements in two fields of the TensorProto; save the tensor again");
     field_ = &data;
     const auto one = [&] {
       numbers_.push_back(data.wire == kVarint ? message.varint() : message.fixed(data.width));

@@ -150,7 +150,10 @@ class Machine {
   void put(std::uint64_t place) { memo_[place] = top(); }
   void protocol(std::uint64_t number) const {
     if (number >= 2 && number <= 5) return;
-    refuse("its pickle has protocol {}; 2 to 5 are read", number);
+    refuse(
+        "its pickle has protocol {}, but assay reads only protocols 2 to 5; save the tensor with "
+        "one of these",
+        number);
   }
 
   struct Row {

@@ -266,7 +266,8 @@ StoredPlace place_within(const ByteSource& bytes, std::int64_t offset, std::int6
 std::string text_of(ByteSource& bytes, std::int64_t most, const std::string& path,
                     const std::string& what) {
   if (bytes.size() > most) {
-    throw file_error(path, what, "has {} bytes, over the {} that are read", bytes.size(), most);
+    throw file_error(path, what, "has {} bytes, but assay reads at most {} bytes of it",
+                     bytes.size(), most);
   }
   std::string text(static_cast<std::size_t>(bytes.size()), '\0');
   bytes.read(0, bytes.size(), reinterpret_cast<std::byte*>(text.data()));

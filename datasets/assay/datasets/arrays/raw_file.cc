@@ -187,8 +187,8 @@ std::string unsaid_patterns(int width, const ArrayRequest& request) {
   }
   const std::string patterns = formatted("holds {}-byte patterns", width);
   return request.dtype.empty()
-             ? formatted("{}; say with --dtype what they are ({})", patterns, joined(names))
-             : formatted("{}, which are no {}; they may be {}", patterns,
+             ? formatted("{}; give their dtype with --dtype ({})", patterns, joined(names))
+             : formatted("{}, which cannot be {}; choose one of {}", patterns,
                          format_named(request.dtype).name, joined(names));
 }
 

@@ -114,7 +114,8 @@ class Finder {
         const Value& key = pickle_[value.items[i]];
         const bool is_text = key.kind == pickle::Kind::kText;
         if (!is_text && key.kind != pickle::Kind::kInt) {
-          refuse(name, "a dict has a key that is neither text nor a number");
+          refuse(name,
+                 "a dict has a key that is neither text nor a number; save it with other keys");
         }
         walk(value.items[i + 1], below(is_text ? key.text : std::to_string(key.integer)),
              depth + 1);
@@ -142,7 +143,8 @@ class Finder {
     const std::string_view called = function(call);
     if (called == kParameter || called == kParameterWithState) {
       const Value& data = argument(call, 0, name);
-      if (!is_tensor(data, depth + 1)) refuse(name, "is a parameter of no tensor");
+      if (!is_tensor(data, depth + 1))
+        refuse(name, "is a Parameter that holds no tensor; save the tensor itself");
       return tensor(data, name, depth + 1);
     }
     if (called == kFromType) {
@@ -152,7 +154,9 @@ class Finder {
           inner.kind == pickle::Kind::kGlobal && arguments.kind == pickle::Kind::kTuple;
       const Ref outer = pickle_[call.items[1]].items[0], of = pickle_[call.items[1]].items[2];
       const Value unwrapped{pickle::Kind::kCall, 0, "", {outer, of}};
-      if (!is_call || !is_tensor(unwrapped, depth + 1)) refuse(name, "is of no tensor class");
+      if (!is_call || !is_tensor(unwrapped, depth + 1))
+        refuse(name,
+               "is of a class that assay does not read as a tensor; save it as a torch.Tensor");
       return tensor(unwrapped, name, depth + 1);
     }
     return rebuilt(call, name, called == kRebuild3);
@@ -182,7 +186,8 @@ class Finder {
       t.format = dtype_named(dtype.text, kTorchDtypes);
       if (t.format == nullptr) refuse(name, unread(dtype.text));
     }
-    if (t.format == nullptr) refuse(name, "its pickle is damaged: nothing says its dtype");
+    if (t.format == nullptr)
+      refuse(name, "its pickle is damaged: it does not give the dtype of the tensor");
     t.offset = whole(argument(call, 1, name), name);
     t.shape = extents(argument(call, 2, name), name);
     t.strides = extents(argument(call, 3, name), name);

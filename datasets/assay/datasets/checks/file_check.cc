@@ -178,9 +178,10 @@ struct FileCheck::Process {
 
   [[noreturn]] void cannot(const std::string& path, int error) {
     over = true;
-    said =
-        formatted("cannot be looked at in a process of its own ({}: {}); --trust reads it without",
-                  program, std::strerror(error));
+    said = formatted(
+        "cannot be checked in a separate process ({}: {}); give --trust to read the file without "
+        "this check",
+        program, std::strerror(error));
     throw FileError(path, "", said);
   }
 
@@ -222,10 +223,10 @@ struct FileCheck::Process {
     const std::string how = end(too_long);
     said = question.empty()
                ? formatted(
-                     "the program that looks at files, {}, does not answer ({}); --trust reads "
-                     "it without",
+                     "cannot be checked, because the program for this, {}, does not answer ({}); "
+                     "give --trust to read the file without this check",
                      program, how)
-               : formatted("the process that looked at it {}; the file is damaged or hostile", how);
+               : formatted("the process that checked it {}; the file is damaged or hostile", how);
     throw FileError(path, object, said);
   }
 };

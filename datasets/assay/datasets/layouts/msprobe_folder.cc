@@ -113,8 +113,9 @@ OpenedCases open_msprobe(const std::string& path, const OpenOptions& options) {
     }
   }
   if (without_data > 0) {
-    opened.notes.push_back(formatted("{} call{} no tensor among {} outputs: left out", without_data,
-                                     without_data == 1 ? " has" : "s have",
+    opened.notes.push_back(formatted("{} {} left out, because there is no tensor among {} outputs",
+                                     counted(without_data, "call"),
+                                     without_data == 1 ? "is" : "are",
                                      without_data == 1 ? "its" : "their"));
   }
   settle_arrays(records, options, opened.notes);

@@ -151,8 +151,9 @@ OpenedCases open_two_sided_folder(const std::string& path, const OpenOptions& op
     const std::string whole = in_folder(path, folder);
     if (!is_plain_folder(whole)) continue;
     if (is_one_of(kInputNames, folder)) {
-      opened.notes.push_back(
-          formatted("{} is left out: nothing says to which operators these inputs belong", whole));
+      opened.notes.push_back(formatted(
+          "the folder {} is left out, because nothing shows to which operators its inputs belong",
+          whole));
       continue;
     }
     const bool is_golden = is_one_of(kGoldenNames, folder);

@@ -100,7 +100,9 @@ class RowCases : public CaseSource {
       for (std::string& row : names_of(name)) names.push_back(std::move(row));
     }
     if (names.empty())
-      throw NoCaseError(path(), "", "its arrays have no rows, which are its cases");
+      throw NoCaseError(
+          path(), "",
+          "its arrays have 0 rows, and each row is a case; give arrays with at least 1 row");
     return names;
   }
   using CaseSource::case_names;
@@ -340,8 +342,8 @@ std::int64_t rows_of(const std::string& path, const StoredCase& info) {
       first = what;
     } else if (*rows != tensor.shape.front()) {
       throw file_error(path, object,
-                       "has {} rows, and {} has {}: the rows of all tensors of a case are "
-                       "its cases",
+                       "has {} rows, but {} has {} rows; if rows are cases, all tensors of a case "
+                       "need the same number of rows",
                        tensor.shape.front(), first, *rows);
     }
   };
@@ -392,7 +394,9 @@ void put_row(Tensor& rows, std::int64_t row, const Tensor& value) {
 
 Tensor computed_by_rows(const Case& c, std::int64_t rows, int threads,
                         const std::function<Tensor(const Case& row)>& compute) {
-  if (rows == 0) refuse_case(c.name, "its arrays have no rows, which are its cases");
+  if (rows == 0)
+    refuse_case(c.name,
+                "its arrays have 0 rows, and each row is a case; give arrays with at least 1 row");
   const Case header = c.without_tensors();
   const auto row_case = [&](std::int64_t row) {
     Case of_row = header;

@@ -100,8 +100,8 @@ OpenedCases open_sample_folder(const std::string& path, const OpenOptions& optio
     }
   }
   if (!left_out.empty()) {
-    opened.notes.push_back(
-        formatted("inputs of which nothing says the dtype are left out: {}", joined(left_out)));
+    opened.notes.push_back(formatted(
+        "these inputs are left out, because their dtypes are not known: {}", joined(left_out)));
   }
   std::vector<CaseRecord> records;
   records.push_back(std::move(record));

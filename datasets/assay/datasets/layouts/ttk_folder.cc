@@ -508,7 +508,7 @@ OpenedCases open_ttk_dump(const std::string& path, const OpenOptions& options) {
     const auto parsed = dump_file(stem, *rows);
     const bool third = parsed && parsed->kind == "golden" && parsed->variant == "xpu";
     if (!parsed || (slash != std::string::npos && !third)) {
-      opened.left_out.push_back(formatted("{} is not named as an array of a dump", whole));
+      opened.left_out.push_back(formatted("{} does not have a file name of TTK's dumps", whole));
       continue;
     }
     DumpedCase& of = dumped[parsed->testcase];
@@ -550,8 +550,8 @@ OpenedCases open_ttk_dump(const std::string& path, const OpenOptions& options) {
   }
   if (copies > 0) {
     opened.notes.push_back(formatted(
-        "the fail_ copies of {} case{} are left out, for the outputs themselves are there", copies,
-        copies == 1 ? "" : "s"));
+        "the fail_ copies of {} case{} are left out, because the outputs themselves are there",
+        copies, copies == 1 ? "" : "s"));
   }
   settle_arrays(records, options, opened.notes);
   opened.cases = std::make_unique<ArrayCases>(path, std::move(records), options);

@@ -152,7 +152,8 @@ std::string why_no_twin(const OperatorTwin& twin, const TtkCase& row, Attributes
   // The bias of our operators has the dtype of the result.
   if (twin.operands == kProduct && row.inputs.size() > 2 && !row.inputs[2].absent &&
       !row.outputs.empty() && row.inputs[2].dtype != row.outputs[0].dtype) {
-    return formatted("the bias of {} has the dtype of the result", twin.ours);
+    return formatted(
+        "the bias of {} must have the dtype of the result, and here it has another one", twin.ours);
   }
   for (const auto& [name, value] : twin.fixed) to[std::string(name)] = value;
   for (const auto& [key, value] : row.attributes) {

@@ -123,7 +123,8 @@ class RowReader {
       }
       if (item.list() == nullptr || item.list()->size() != 2) {
         refuse(column,
-               formatted("{} is no pair of rtol and the share that may miss", literal_text(item)));
+               formatted("{} is no pair of rtol and the share of elements that may be mismatches",
+                         literal_text(item)));
       }
       pairs.emplace_back(
           std::pair(number(column, (*item.list())[0]), number(column, (*item.list())[1])));
@@ -138,8 +139,10 @@ class RowReader {
     std::vector<std::string> files;
     add_files(column, literal(column), files);
     if (files.empty() || files.size() == tensors.size()) return files;
-    refuse(column, formatted("names {} files, and the row has {} tensors there", files.size(),
-                             tensors.size()));
+    refuse(
+        column,
+        formatted("names {} files, but the row has {} tensors here; name one file for each tensor",
+                  files.size(), tensors.size()));
   }
 
   Literal::Dict attributes() const {
@@ -173,7 +176,8 @@ class RowReader {
     const bool known = std::ranges::any_of(
         kInputEndings, [&](std::string_view ending) { return file->ends_with(ending); });
     if (!file->empty() && !known) {
-      refuse(column, formatted("{} is no .bin, .npy or .pt file", *file));
+      refuse(column, formatted("{} is no .bin, .npy or .pt file; name a file of one of these kinds",
+                               *file));
     }
     files.push_back(*file);
   }
@@ -201,14 +205,18 @@ class RowReader {
     for (TtkTensor& tensor : tensors) {
       const auto place = static_cast<std::size_t>(tensor.place);
       if (places.size() > 1 && place >= places.size()) {
-        refuse(column, formatted("there are {} dtypes, and more shapes", places.size()));
+        refuse(column, formatted("there are {} dtypes, but more shapes; give one dtype for each "
+                                 "shape, or one for all",
+                                 places.size()));
       }
       const Literal* of = &places[places.size() == 1 ? 0 : place];
       if (of->list() != nullptr) {
         const Literal::List& items = *of->list();
         const auto item = static_cast<std::size_t>(std::max(tensor.item, 0));
         if (items.empty() || (items.size() > 1 && item >= items.size())) {
-          refuse(column, "a list of tensors has fewer dtypes than shapes");
+          refuse(column,
+                 "a list of tensors has fewer dtypes than shapes; give one dtype for each shape, "
+                 "or one for all");
         }
         of = &items[items.size() == 1 ? 0 : item];
       }

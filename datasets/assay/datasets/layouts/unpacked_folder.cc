@@ -390,8 +390,8 @@ std::vector<std::string> write_ttk(const CaseSource& from, const std::vector<std
     TtkWriter writer(c, folder);
     if (!testcases.insert(writer.testcase()).second) {
       throw file_error(from.path(), case_path(name),
-                       "is the second case that TTK would know as '{}' (x_name): unpack "
-                       "them apart, by --case",
+                       "is the second case whose name would be '{}' in TTK; unpack the two into "
+                       "separate folders with --case",
                        writer.testcase());
     }
     table += csv_line(writer.write(lost));

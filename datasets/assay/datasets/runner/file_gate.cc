@@ -77,19 +77,21 @@ void check_outputs(const Case& c, const std::map<std::string, Computed::Result>&
   const bool has_one = outputs.size() == 1 && outputs.count("") != 0;
   if (!c.names_outputs() && !has_one) {
     throw std::runtime_error(
-        formatted("it returned outputs by name ({}), and the case has one, without a name",
+        formatted("it returned named outputs ({}), but the case has only one output, without a "
+                  "name; return one tensor",
                   joined(keys_of(outputs))));
   }
   if (c.names_outputs() && has_one) {
     throw std::runtime_error(
-        formatted("it returned one tensor, and the case has several outputs: return {} by name",
+        formatted("it returned one tensor, but the case has several outputs; return each of them "
+                  "by its name: {}",
                   joined(keys_of(c.outputs))));
   }
   for (const auto& [name, result] : outputs) {
     if (!c.has_output(name)) {
-      throw std::runtime_error(
-          formatted("it returned '{}', which is no output of the case; its outputs are {}", name,
-                    joined(keys_of(c.outputs))));
+      throw std::runtime_error(formatted(
+          "it returned '{}', which is not an output of the case; return only its outputs: {}", name,
+          joined(keys_of(c.outputs))));
     }
     if (result.tensor.empty()) {
       throw std::runtime_error("it returned an empty tensor" +
@@ -215,7 +217,8 @@ Case read_to_judge(const CaseSource& golden, const std::string& name, const Outp
 // Adds a note about the outputs that are not compared.
 void note_uncompared(const std::vector<std::string>& names, CaseReport& report) {
   if (names.empty()) return;
-  add_note(formatted("not to be compared, as the case says: {}", joined(names)), report);
+  add_note(formatted("the case says that these outputs are not to be compared: {}", joined(names)),
+           report);
 }
 
 // Judges each output that is to be compared. `judge` is called with the judged_case().
@@ -369,8 +372,10 @@ void distrust_same_bytes(std::vector<Verdict>& verdicts, const std::string& file
     if (verdict.sites == 0) continue;  // nothing was compared
     verdict.outcome = Outcome::kUntrusted;
     verdict.same_data = true;
-    verdict.because =
-        formatted("the output is the golden result itself: the same bytes of {}", file);
+    verdict.because = formatted(
+        "the output is the golden result itself, because both are the same bytes of {}; give "
+        "another file for one of them",
+        file);
     verdict.where.clear();
   }
 }

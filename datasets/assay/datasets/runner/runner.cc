@@ -75,7 +75,7 @@ Arguments parse(int argc, char** argv) {
     else if (a.file.empty())
       a.file = word;
     else
-      refuse("one dataset file at a time; '{}' is a second", word);
+      refuse("only one dataset file can be judged at a time; leave out '{}'", word);
   }
   if (a.file.empty()) {
     refuse(

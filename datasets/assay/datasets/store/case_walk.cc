@@ -46,8 +46,8 @@ bool is_case(const Reader& reader, const std::string& group,
 
 void refuse_case_name(const Reader& reader, const std::string& object) {
   reader.refuse(object,
-                "is no case name: parts of letters, digits, '_', '.' and '=', none of "
-                "them inputs, outputs, golden, '.' or '..'");
+                "is no case name; use parts of letters, digits, '_', '.' and '=', but no part that "
+                "is inputs, outputs, golden, '.' or '..'");
 }
 
 void SeenGroups::step_into(std::uint64_t address) {
@@ -71,7 +71,8 @@ std::vector<std::string> CaseWalk::enter(const std::string& group) {
   if (shared_ != nullptr) {
     shared_->step_into(above_.back());
   } else if (!seen_.insert(above_.back()).second && ++second_ways_ > kMaxSecondWays) {
-    reader_.refuse(group, formatted("lies in a maze: more than {} links lead where others lead to",
+    reader_.refuse(group, formatted("lies in a maze of links: more than {} links lead to groups "
+                                    "that other links lead to, too",
                                     kMaxSecondWays));
   }
   return reader_.links_in(group);
@@ -95,7 +96,8 @@ void CaseWalk::collect_at(const std::string& name, const std::string& link) {
   const std::string inner = below(name, link);
   if (!is_case_name(link)) refuse_case_name(reader_, case_path(inner));
   if (!is_group(reader_, case_path(inner))) {
-    reader_.refuse(case_path(inner), "is no group; only cases lie under /cases");
+    reader_.refuse(case_path(inner),
+                   "is no group; only groups that hold cases may lie under /cases");
   }
   collect(inner);
 }

@@ -264,8 +264,9 @@ std::string describe(const StoredArray& array, Chunks& layout) {
     count *= static_cast<double>(layout.counts.back());
   }
   if (count > static_cast<double>(kMaxChunks)) {
-    return formatted("is cut into {:.0f} chunks, more than the {} that are read", count,
-                     kMaxChunks);
+    return formatted(
+        "is cut into {:.0f} chunks, but assay reads at most {}; write it with larger chunks", count,
+        kMaxChunks);
   }
   unsigned options = 0;
   if (H5Pget_chunk_opts(array.created, &options) < 0)
@@ -358,8 +359,9 @@ std::string read_chunks(const StoredArray& array, const Range& range, std::uint6
     if (bytes == 0) continue;  // never written
     // Deflate makes incompressible data longer, but by far less than this.
     if (bytes > 2 * layout.chunk_bytes + 1024) {
-      return damaged(formatted("its chunk at {} is stored as {} bytes, more than its {} can take",
-                               at(), bytes, layout.chunk_bytes));
+      return damaged(formatted(
+          "its chunk at {} is stored as {} bytes, more than its {} bytes of elements can need",
+          at(), bytes, layout.chunk_bytes));
     }
     if (first >= range.begin) ++found;
     StoredChunk chunk{std::move(offset), 0, Bytes(bytes), ""};
@@ -377,7 +379,7 @@ std::string read_chunks(const StoredArray& array, const Range& range, std::uint6
   }
   if (range.end == size && found < stored) {
     return damaged(
-        formatted("only {} of its {} chunks hold data that belong to it", found, stored));
+        formatted("only {} of its {} stored chunks hold elements of its shape", found, stored));
   }
   return decode(layout, batch, range);
 }

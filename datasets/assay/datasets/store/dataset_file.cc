@@ -176,14 +176,17 @@ struct DatasetFile::Impl {
     const std::string at = case_path(name) + "/" + part;
     if (!reader.check_path(at)) return {};
     if (!is_group(at)) {
-      reader.refuse(at, "must be a group of datasets, one an output, as the case has several");
+      reader.refuse(
+          at,
+          "must be a group with one dataset for each output, because the case has several outputs");
     }
     const std::vector<std::string> names = reader.links_in(at);
-    if (names.empty()) reader.refuse(at, "is an empty group; it must hold a dataset an output");
+    if (names.empty())
+      reader.refuse(at, "is an empty group; it must hold one dataset for each output");
     for (const std::string& output : names) {
       if (!is_case_name(output)) {
         reader.refuse(at + "/" + output,
-                      "is no name of an output: letters, digits, '_', '.' and '='");
+                      "is no name of an output; use letters, digits, '_', '.' and '='");
       }
     }
     return names;
@@ -206,14 +209,15 @@ struct DatasetFile::Impl {
   void check_output(const std::string& name, const std::string& output) const {
     if (!has_several(name)) {
       if (output.empty()) return;
-      reader.refuse(case_path(name),
-                    formatted("has no output '{}'; it has one, without a name", output));
+      reader.refuse(
+          case_path(name),
+          formatted("has no output '{}'; it has only one output, without a name", output));
     }
     const std::vector<std::string> names = outputs_of(name);
     if (std::ranges::find(names, output) != names.end()) return;
     reader.refuse(case_path(name),
                   output.empty()
-                      ? formatted("has several outputs, and one must be named: {}", joined(names))
+                      ? formatted("has several outputs; name one of them: {}", joined(names))
                       : formatted("has no output '{}'; its outputs are {}", output, joined(names)));
   }
 
@@ -237,7 +241,10 @@ struct DatasetFile::Impl {
     for (const std::string& given : reader.attribute_names(at)) {
       // An output of indices has an axis even if its operator has no such parameter.
       if (given == "dtype" || given == "absent" || given == "pending" || given == "axis") continue;
-      if (given == "op") reader.refuse(at, "its attribute 'op' belongs to the case");
+      if (given == "op")
+        reader.refuse(
+            at,
+            "has the attribute 'op', which belongs to the case; move it to the group of the case");
       if (const std::string why = name_problem(op, given); !why.empty()) reader.refuse(at, why);
     }
     check_values(at, attributes);
@@ -257,8 +264,9 @@ struct DatasetFile::Impl {
     for (const std::string& producer : producers) {
       std::string at = path_of(name, part, producer);
       if (std::ranges::find(outputs, producer) == outputs.end()) {
-        reader.refuse(at, formatted("belongs to no recorded output; the case has those of {}",
-                                    outputs.empty() ? "nobody" : joined(outputs)));
+        reader.refuse(
+            at, formatted("belongs to no recorded output; the case has recorded outputs of {}",
+                          outputs.empty() ? "nobody" : joined(outputs)));
       }
       if (!output.empty()) {
         const std::vector<std::string> recorded = names_in(name, "outputs/" + producer);
@@ -343,7 +351,8 @@ struct DatasetFile::Impl {
     if (!reader.is_absent(at)) return false;
     if (schema == 1) {
       reader.refuse(at,
-                    "is said to be absent, which belongs to assay_schema 2, and the file has 1");
+                    "has the attribute 'absent', which needs assay_schema 2, but the file has "
+                    "assay_schema 1; write the file with assay_schema 2");
     }
     return true;
   }
@@ -352,7 +361,10 @@ struct DatasetFile::Impl {
   bool is_pending(const std::string& at) const {
     const std::vector<std::string> names = reader.attribute_names(at);
     if (std::ranges::find(names, "pending") == names.end()) return false;
-    if (!is_absent(at)) reader.refuse(at, "is said to be pending, and not to be absent");
+    if (!is_absent(at))
+      reader.refuse(at,
+                    "has the attribute 'pending' without 'absent'; set absent = 1 if the golden "
+                    "result is yet to be computed, or remove 'pending'");
     return true;
   }
 

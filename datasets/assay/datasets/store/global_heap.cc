@@ -88,7 +88,7 @@ GlobalHeap::Collection GlobalHeap::read_collection(std::uint64_t at) const {
                                  : object <= left - kHeapObjectHeader &&
                                        aligned_to_8(object) <= left - kHeapObjectHeader;
     if (!fits) {
-      return bad(formatted("has an object of {} bytes where {} are left", object, left));
+      return bad(formatted("has an object of {} bytes, but only {} bytes are left", object, left));
     }
     if (index == 0) {
       if (std::exchange(has_free_space, true)) return bad("has two objects of number 0");
@@ -135,10 +135,9 @@ GlobalHeap::Object GlobalHeap::object(std::span<const std::byte> reference,
   if (found == nullptr) return bad(formatted("the global heap at {} has no object {}", at, index));
   const std::uint64_t size = found->size;
   if (element_bytes == 0 || size / element_bytes != length || size % element_bytes != 0) {
-    return bad(
-        formatted("{} elements of {} bytes are said to lie in {} bytes of the global heap "
-                  "at {}",
-                  length, element_bytes, size, at));
+    return bad(formatted(
+        "{} elements of {} bytes do not fit the {} bytes that the global heap at {} holds for them",
+        length, element_bytes, size, at));
   }
   if (found->at + size <= collection.bytes.size()) {
     return {length, std::span(collection.bytes).subspan(found->at, size)};

@@ -23,7 +23,7 @@ std::string attribute_problem(std::span<const std::byte> message) {
   if (version < 1 || version > 3 || at > message.size() || size > message.size() - at) return "";
   const auto* name = reinterpret_cast<const char*>(message.data() + at);
   if (size > 0 && strnlen(name, size) == size - 1) return "";
-  return formatted("an attribute's name is said to have {} bytes", size);
+  return formatted("the name of an attribute has a wrong length of {} bytes", size);
 }
 
 }  // namespace
@@ -52,7 +52,8 @@ std::string MetadataChecks::header_problem(std::uint64_t at, std::span<const std
     const std::size_t begin = 6 + ((flags & 0x20) != 0 ? 16 : 0) + ((flags & 0x10) != 0 ? 4 : 0);
     const std::size_t width = std::size_t{1} << (flags & 3);
     const std::uint64_t size = number_in(bytes, begin, width);
-    if (size > file_size_) return formatted("the object header at {} has {} bytes", at, size);
+    if (size > file_size_)
+      return formatted("the object header at {} has {} bytes, more than the file", at, size);
     const auto header = whole(begin + width + size);
     if (header.size() <= begin + width) return "";
     return messages_problem(header.subspan(begin + width), true, (flags & 4) != 0);

@@ -28,10 +28,9 @@ void Reader::refuse(const std::string& object, const std::string& reason) const 
 }
 
 void Reader::refuse_changed(const std::string& object, const std::string& what) const {
-  refuse(object,
-         formatted("{} (by the checksum of when assay wrote the file); the file was damaged or "
-                   "changed, and --trust reads it as it is",
-                   what));
+  refuse(object, formatted("{}, because the checksum that assay wrote differs; the file was "
+                           "damaged or changed; give --trust to read it as it is",
+                           what));
 }
 
 void Reader::read_checksums(const std::string& said) {
@@ -46,8 +45,8 @@ void Reader::read_checksums(const std::string& said) {
   if (!has_table && said.empty()) return;
   if (!has_table || said.empty()) {
     refuse(kChecksums,
-           "and the attribute assay_checksums are both there, or none of them; the "
-           "file is damaged");
+           "must exist together with the attribute assay_checksums, but one of the two is missing; "
+           "the file is damaged");
   }
   // The cap on datasets does not apply to the table.
   const std::int64_t cap = std::exchange(max_bytes_, dataset_size_cap());
@@ -58,7 +57,7 @@ void Reader::read_checksums(const std::string& said) {
   const bool as_said = table->format().name == "uint8" && table_sum(text) == said;
   auto sums = as_said ? ChecksumTable::of(table, text) : std::nullopt;
   if (!sums) {
-    refuse(kChecksums, "is not what its own checksum, assay_checksums, says; the file is damaged");
+    refuse(kChecksums, "does not match its own checksum, assay_checksums; the file is damaged");
   }
   checksums_ = *std::move(sums);
   if (may_share) checksums_.share(file);
@@ -158,7 +157,8 @@ bool Reader::check_path(const std::string& object) const {
       at = next;
       note_found(at);
     } else if (info.type == H5L_TYPE_SOFT) {
-      if (++soft_links > kMaxSoftLinks) refuse(object, "is a soft link that leads on without end");
+      if (++soft_links > kMaxSoftLinks)
+        refuse(object, "is a soft link that leads through too many other links, or to itself");
       target.assign(info.u.val_size + 1, '\0');
       if (H5Lget_val(start.at, start.name, target.data(), target.size(), H5P_DEFAULT) < 0) {
         refuse(object, damaged("its soft link cannot be read"));
@@ -171,7 +171,10 @@ bool Reader::check_path(const std::string& object) const {
     } else if (info.type == H5L_TYPE_EXTERNAL) {
       refuse(object, formatted("{} an external link; a dataset file must hold all its data", via));
     } else {
-      refuse(object, formatted("{} a link of an unknown, user-defined kind", via));
+      refuse(
+          object,
+          formatted("{} a link of an unknown, user-defined kind; only hard and soft links are read",
+                    via));
     }
   }
   return true;
@@ -524,7 +527,7 @@ bool Reader::is_absent(const std::string& object) const {
   check_storage(object, dataset.get(), created.get());
   const Handle space = h5::space(H5Dget_space(dataset.get()));
   if (H5Sget_simple_extent_npoints(space.get()) != 0) {
-    refuse(object, "is said to be absent, and has elements");
+    refuse(object, "has the attribute 'absent', but also has elements; remove one of the two");
   }
   return true;
 }

@@ -400,7 +400,7 @@ struct DatasetWriter::Impl {
   void check_tensor_name(const std::string& object, const std::string& name,
                          const char* what = "an operand or producer") const {
     if (!is_case_name(name) || name.find('/') != std::string::npos) {
-      throw file_error(path, object, "'{}' is no name of {}: letters, digits, '_', '.' and '='",
+      throw file_error(path, object, "'{}' is no name of {}; use letters, digits, '_', '.' and '='",
                        name, what);
     }
   }
@@ -412,7 +412,10 @@ struct DatasetWriter::Impl {
     std::set<std::string> names = c.absent_inputs;
     for (const auto& [name, tensor] : c.inputs) {
       if (!names.insert(name).second) {
-        throw file_error(path, at, "its input '{}' is there and absent", name);
+        throw file_error(
+            path, at,
+            "its input '{}' has a tensor, but is also listed as absent; remove one of the two",
+            name);
       }
     }
     std::map<std::string, std::size_t> lists;
@@ -430,7 +433,9 @@ struct DatasetWriter::Impl {
                          count, list, list, list, count - 1, list, i);
       }
       if (names.count(list) == 0) continue;
-      throw file_error(path, at, "its input '{}' is a tensor and a list", list);
+      throw file_error(
+          path, at,
+          "its input '{}' is a tensor and also a list of tensors; give only one of the two", list);
     }
   }
 
@@ -450,9 +455,10 @@ struct DatasetWriter::Impl {
     const bool has_name = !output.empty();
     if (several.emplace(name, has_name).first->second == has_name) return;
     throw FileError(path, case_path(name),
-                    has_name
-                        ? formatted("has one output, without a name; '{}' is none of it", output)
-                        : "has several outputs; say which one is written");
+                    has_name ? formatted("has one output without a name, so that '{}' cannot be "
+                                         "added; name every output of the case, or use only one",
+                                         output)
+                             : "has several outputs; name the one that is written");
   }
 };
 
