@@ -99,9 +99,9 @@ Array reinterpreted(Array array, const std::string& dtype) {
   if (f.is_complex() && (patterns || &held == &part_format(f))) {
     TensorView& v = array.view;
     if (v.shape.empty() || v.shape.back() != 2) {
-      throw py::value_error(
-          formatted("the parts of {} are in a last dimension of 2: not the shape {}", f.name,
-                    tuple_text(v.shape)));
+      throw py::value_error(formatted(
+          "an array of the parts of {} must have a last dimension of 2, but it has the shape {}",
+          f.name, tuple_text(v.shape)));
     }
     bool pairs = v.strides.back() == 1;
     for (std::size_t d = 0; d + 1 < v.strides.size(); ++d) pairs = pairs && v.strides[d] % 2 == 0;
@@ -118,10 +118,10 @@ Array reinterpreted(Array array, const std::string& dtype) {
   const bool nibble = f.name == "int4" && held.name == "int8";
   if (nibble || (f.name == "int4" && as_wide)) array = int4_codes(array.view);
   if (!same_bits && !nibble && !(as_wide && (f.is_float() || f.kind == Kind::kBool || narrow))) {
-    throw py::type_error(formatted(
-        "an array of {} holds no {}, and nothing is converted here: round to it yourself, "
-        "or give its bit patterns as uint{}",
-        held.name, f.name, 8 * (f.is_complex() ? part_bytes : f.storage_bytes)));
+    throw py::type_error(
+        formatted("an array of {} holds no {}, and assay does not convert it; round it yourself, "
+                  "or give its bit patterns as uint{}",
+                  held.name, f.name, 8 * (f.is_complex() ? part_bytes : f.storage_bytes)));
   }
   array.view.format = &f;
   check_codes(array.view);
@@ -210,10 +210,10 @@ std::pair<int, int> device_of(const py::object& tensor, const std::string& type,
   } catch (const py::error_already_set& e) {
     throw refused(e);
   } catch (const py::cast_error&) {
-    throw py::type_error(formatted(
-        "the __dlpack_device__() of a {} gave {}, not two integers: what device it lies on cannot "
-        "be known; pass a copy of numpy's",
-        type, repr_of(said)));
+    throw py::type_error(
+        formatted("the __dlpack_device__() of a {} gave {}, not two integers, so that its device "
+                  "is not known; pass a numpy copy",
+                  type, repr_of(said)));
   }
 }
 
@@ -224,8 +224,7 @@ Array of_dlpack(py::object tensor, const std::optional<std::string>& dtype, bool
     if (py::hasattr(tensor, step)) tensor = tensor.attr(step)();
   }
   const auto refused = [&](const py::error_already_set& e) {
-    return py::type_error(
-        formatted("a {} that cannot be taken as it is: {}", type, str_of(e.value())));
+    return py::type_error(formatted("a {} cannot be read as it is: {}", type, str_of(e.value())));
   };
   if (py::hasattr(tensor, "__dlpack_device__")) {
     const std::pair<int, int> device = device_of(tensor, type, refused);
@@ -380,7 +379,7 @@ Array array_of(const py::object& object, const std::optional<std::string>& dtype
     made = numpy().attr("asarray")(object);
   } catch (const py::error_already_set& e) {
     throw py::value_error(
-        formatted("a {} of which numpy makes no array: {}", type_name(object), str_of(e.value())));
+        formatted("numpy makes no array of a {}: {}", type_name(object), str_of(e.value())));
   }
   const char kind = made.attr("dtype").attr("kind").cast<std::string>()[0];
   if (kind == 'O' || kind == 'U' || kind == 'S') {

@@ -47,7 +47,9 @@ class Maker {
       of.attributes = attributes_of(named_field(object, "attributes"));
       if (!object.attr("compared").cast<bool>()) {
         if (of.golden) {
-          refuse_case(c.name, "{} has a golden result and compared=False", path);
+          refuse_case(c.name,
+                      "{} has a golden result, but also compared=False; leave one of the two out",
+                      path);
         }
         of.golden = Golden::absent();
       }
@@ -108,7 +110,8 @@ class Maker {
         const std::string producer = word(key);
         if (of.recorded.count(producer) == 0 && made_.outputs.count(producer) == 0) {
           refuse_case(made_.test_case.name,
-                      "has no output of '{}' that an accumulator or residual could lie beside",
+                      "it has an accumulator or residual of '{}', but no output of that producer; "
+                      "give the output, too",
                       producer);
         }
         of.recorded[producer].epilogue.*member =
@@ -129,8 +132,8 @@ class Maker {
     }
     if (!has_any) return;
     refuse_case(made_.test_case.name,
-                "it has outputs by name, so that golden, recorded, accumulators, residuals and "
-                "machines belong to each assay.Output");
+                "it has outputs by name; move golden, recorded, accumulators, residuals and "
+                "machines to each assay.Output");
   }
 
   const py::object& from_;

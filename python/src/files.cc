@@ -111,10 +111,11 @@ class Dataset {
     if (file == nullptr) {
       throw py::value_error(
           opened_.layout == "dataset"
-              ? formatted("{} holds cases as the rows of arrays: assay.write() makes a new one",
+              ? formatted("{} holds cases as the rows of arrays and cannot be changed; write a new "
+                          "file with assay.write()",
                           path_)
-              : formatted("{} is no dataset file of assay ({}): assay.write() makes one", path_,
-                          opened_.layout));
+              : formatted("{} is no dataset file of assay ({}); write one with assay.write()",
+                          path_, opened_.layout));
     }
     DatasetWriter writer(path_);
     {
@@ -235,7 +236,7 @@ void define_files(py::module_& m) {
           [](const Dataset& d, const py::object& key) {
             if (!py::isinstance<py::str>(key)) {
               throw py::type_error(
-                  formatted("cases go by their names, not by a {}", type_name(key)));
+                  formatted("a case is found by its name, not by a {}", type_name(key)));
             }
             const auto name = key.cast<std::string>();
             if (!has(d, name))

@@ -27,7 +27,7 @@ std::vector<std::string> words_of(const py::object& standard) {
     return standard.cast<std::vector<std::string>>();
   } catch (const py::cast_error&) {
     throw py::type_error(
-        formatted("standard cannot be {}: a name, or a list of names", repr_of(standard)));
+        formatted("standard must be a name or a list of names, not {}", repr_of(standard)));
   }
 }
 
@@ -74,7 +74,7 @@ std::optional<std::string> take_dtype(py::dict& options, const char* name) {
 int take_threads(py::dict& options) {
   const int threads = taken_as<int>(options, "threads").value_or(0);
   if (threads >= 0) return threads;
-  throw py::value_error(formatted("threads: a number of at least 0 (0: all), not {}", threads));
+  throw py::value_error(formatted("threads must be at least 0 (0 means all), not {}", threads));
 }
 
 struct Sides {
@@ -110,8 +110,8 @@ std::string why_no_reference(const Bound& bound, const TensorView& actual,
   if (!bound.needs_reference()) return "";
   if (!reference_implementation) {
     return formatted(
-        "the standard {} compares with a third party's output of the same case, and none is given: "
-        "reference_implementation=ARRAY",
+        "the standard {} compares with a third party's output of the same case, but none is given; "
+        "give reference_implementation=ARRAY",
         bound.standard);
   }
   return reference_implementation->data == actual.data
@@ -135,9 +135,8 @@ std::vector<Verdict> judged(const TensorView& actual, const TensorView& expected
   }
   if (reference_implementation && !uses_reference) {
     refuse(
-        "reference_implementation: no standard that is asked for compares with a third party's "
-        "output; cann_l0 "
-        "does, for one");
+        "reference_implementation is given, but no requested standard compares with a third "
+        "party's output; leave it out, or request such a standard, for example cann_l0");
   }
   return judge_by(checks, actual, expected,
                   {.metrics = request.metrics,
@@ -266,8 +265,8 @@ std::string only_producer(const Case& c, const std::vector<std::string>& names,
                           const std::optional<std::string>& producer) {
   if (producer) return *producer;
   if (names.size() == 1) return names.front();
-  refuse_case(c.name, names.empty() ? "it has no recorded output: give one"
-                                    : formatted("it has outputs of {}: say which with producer=",
+  refuse_case(c.name, names.empty() ? "it has no recorded output; give one"
+                                    : formatted("it has outputs of {}; choose one with producer=",
                                                 joined(names)));
 }
 

@@ -46,7 +46,7 @@ PythonInjection inject_fault(const py::object& output, const std::string& fault,
       spec.seed = seed.cast<std::uint64_t>();
     } catch (const py::cast_error&) {
       throw py::value_error(
-          formatted("seed: a whole number from 0 to 2^64 - 1, not {}", repr_of(seed)));
+          formatted("seed must be a whole number from 0 to 2^64 - 1, not {}", repr_of(seed)));
     }
   }
   Tensor tensor = copy_of(array.view);

@@ -20,7 +20,7 @@ import zipfile
 import numpy as np
 
 rng = np.random.default_rng(17)
-TOO_LARGE = ("shape [4611686018427387904, 4611686018427387904] is not one of a tensor: extents must be at least 0 and "
+TOO_LARGE = ("shape [4611686018427387904, 4611686018427387904] is not valid; extents must be at least 0 and "
              "their product below 2^63")
 
 

@@ -340,9 +340,8 @@ TEST(Accumulation, OfNoMachineIsThatOfAnyOrder) {
   EXPECT_NEAR(bound("npu"), n / (1 - n) * size, 1e-6 * n * size);
   EXPECT_LT(bound("ascend910b"), bound("npu"));
   EXPECT_THAT(gate_case(c, output, request, {"npu", {}}).verdicts[0].notes,
-              testing::ElementsAre(
-                  "no machine is named: bounded as float32 sums in any order; a named machine "
-                  "has a tighter bound"));
+              testing::ElementsAre("no machine is named, so that the bound is that of float32 sums "
+                                   "in any order; name the machine for a tighter bound"));
   EXPECT_THAT(gate_case(c, output, request, {"cpu_fma", {}}).verdicts[0].notes, testing::IsEmpty());
   EXPECT_THROW((void)CloseTo(c).standard("accumulation(hoper)").check(output),
                std::invalid_argument)
@@ -442,7 +441,7 @@ TEST(Amplification, ByTheCasesOwnBound) {
   EXPECT_THAT(far, AmplificationNear(c, y));
   c.attributes = {{"standard", std::string("mlu_ops")}};
   EXPECT_THAT(AmplificationNear(c, y).check(far).text,
-              HasSubstr("standard mlu_ops says nothing of single elements"));
+              HasSubstr("standard mlu_ops does not judge single elements"));
 }
 
 class Runner : public ProgramTest {};

@@ -34,14 +34,14 @@ using testing::IsEmpty;
 using testing::Not;
 
 constexpr const char* kAnyOrder =
-    "no machine is named: bounded as float32 sums in any order; a named machine has a "
-    "tighter bound";
+    "no machine is named, so that the bound is that of float32 sums in any order; name the machine "
+    "for a tighter bound";
 constexpr const char* kManyTimes =
     "the bound is more than 100 times the error that is expected of right results: arithmetic of "
     "less precision may pass it; the standard expected_error would tell";
 constexpr const char* kAnyFp8 =
-    "no machine is named: bounded as sums that keep 13 bits and are never promoted, the widest "
-    "errors known for float8_e4m3fn; a named machine has a tighter bound";
+    "no machine is named, so that the bound is that of sums that keep 13 bits and are never "
+    "promoted, the widest errors known for float8_e4m3fn; name the machine for a tighter bound";
 
 // -- No right result fails it --
 

@@ -311,8 +311,8 @@ TEST(VariantsTest, ParametersOfSomeRowsAlone) {
   EXPECT_EQ(joined.interleave.value, 4);
   EXPECT_EQ(joined.reach.value, 26);
   EXPECT_EQ(error_of([] { machine_variant("cpu_fma,overflow=wrap"); }),
-            "machine 'cpu_fma,overflow=wrap': overflow is of sums of integers, which cpu_fma does "
-            "not take");
+            "machine 'cpu_fma,overflow=wrap': overflow is only for sums of integers, which cpu_fma "
+            "does not take; leave it out");
   EXPECT_EQ(error_of([] { machine_variant("hopper,overflow=clamp"); }),
             "machine 'hopper,overflow=clamp': overflow must be one of saturate, wrap, not 'clamp'");
   EXPECT_EQ(error_of([] { machine_variant("hopper,interleave=2"); }),

@@ -169,7 +169,7 @@ TEST(AbftClose, BatchesBiasesAndTransposes) {
   EXPECT_EQ(explanation(product(a, b, nullptr), AbftClose(a, b).bias(b_t)),
             "which cannot be compared: bias [24, 16] must have the shape [24]" + reproduce());
   EXPECT_EQ(error_of([&] { (void)AbftClose(a).bias(bias); }),
-            "a bias goes with two operands: AbftClose(a, b)");
+            "a bias is only for two operands; use AbftClose(a, b)");
 }
 
 // An explanation names constants that were added to the columns, whichever threshold detects them.
@@ -543,9 +543,10 @@ TEST(AbftClose, UsageErrors) {
                 StartsWith("a false-alarm budget is a probability between 0 and 1, not "));
   }
   EXPECT_EQ(error_of([&] { explanation(s.c, matcher.groups(-1)); }),
-            "a group has at least one column");
-  EXPECT_EQ(error_of([&] { explanation(s.c, matcher.threshold("v_abft").groups(16)); }),
-            "v_abft checks whole rows; groups are rounding_variance's");
+            "the number of columns in a group must be at least 1, or 0 for whole rows");
+  EXPECT_EQ(
+      error_of([&] { explanation(s.c, matcher.threshold("v_abft").groups(16)); }),
+      "the threshold v_abft checks only whole rows; leave groups out, or use rounding_variance");
 }
 
 TEST(AbftClose, FailsATestWithItsWords) {

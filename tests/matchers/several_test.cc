@@ -96,7 +96,8 @@ TEST(SeveralOutputs, OneAndSeveralAreNotMixedUp) {
   one.name = "one";
   one.output().golden = floats({3, 3, 2});
   EXPECT_THAT(case_explanation(outputs, one),
-              HasSubstr("case one has one output, without a name: give that tensor alone"));
+              HasSubstr("case one has only one output, without a name; give that tensor instead of "
+                        "outputs by name"));
 }
 
 }  // namespace

@@ -235,7 +235,8 @@ TEST(AttentionTest, Errors) {
     return error_of([&] { on(machine, changed); });
   };
   EXPECT_EQ(error("tile", std::int64_t{-1}), "case t: tile is -1, below 0");
-  EXPECT_EQ(error("order", "block"), "case t: the order block needs block_size, at least 1");
+  EXPECT_EQ(error("order", "block"),
+            "case t: the order block needs the parameter block_size, which is at least 1");
   EXPECT_EQ(error("keys", std::int64_t{1}),
             "case t: attention does not know the parameter 'keys'; it knows causal, scale, tile, "
             "order, block_size, output_dtype, saturate, subnormals");

@@ -181,7 +181,7 @@ TEST(CastTest, Errors) {
               golden_result(operation("cast", {{"x", x}},
                                       {{"output_dtype", "int8"}, {"saturate", std::int64_t{0}}}));
             }),
-            "case t: x holds NaN, which int8 has not; saturate = 1 makes it 0");
+            "case t: x holds NaN, which int8 cannot represent; set saturate = 1 to make it 0");
   EXPECT_EQ(error_of([&] {
               golden_result(operation("cast", {{"x", x}},
                                       {{"output_dtype", "float16"}, {"rounding", "half_up"}}));

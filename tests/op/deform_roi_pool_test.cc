@@ -189,21 +189,23 @@ TEST(DeformRoiPoolTest, RefusesByName) {
   Case c = good;
   c.inputs["input"] = values("float32", {0, 3, 4, 4}, {});
   EXPECT_EQ(error(c),
-            "case t: deform_roi_pool: input is [0, 3, 4, 4]; it takes (N, C, H, W), none "
-            "of them 0");
+            "case t: deform_roi_pool: input has the shape [0, 3, 4, 4], but it must be (N, C, H, "
+            "W) without a 0");
   c = good;
   c.inputs["rois"] = values("float32", {0, 5}, {});
   EXPECT_EQ(error(c),
-            "case t: deform_roi_pool: rois is [0, 5]; it takes (n, 5) with at least one roi");
+            "case t: deform_roi_pool: rois has the shape [0, 5], but it must be (n, 5) with at "
+            "least one roi");
   c = good;
   c.inputs["rois"] = values("float32", {2, 4}, std::vector<double>(8, 1));
-  EXPECT_THAT(error(c), HasSubstr("rois is [2, 4]; it takes (n, 5)"));
+  EXPECT_THAT(error(c), HasSubstr("rois has the shape [2, 4], but it must be (n, 5)"));
   c = good;
   c.inputs["offset"] = values("float32", {2, 2, 7, 6}, std::vector<double>(168, 0));
   EXPECT_EQ(error(c), "case t: deform_roi_pool: offset is [2, 2, 7, 6]; 2 rois need [2, 2, 7, 7]");
   c = good;
   c.inputs["rois"] = values("float32", {2, 5}, {0, 1, 1, 2, 2, 2, 1, 1, 2, 2});
-  EXPECT_EQ(error(c), "case t: deform_roi_pool: roi 1 is of image 2; the batch has 2");
+  EXPECT_EQ(error(c),
+            "case t: deform_roi_pool: roi 1 is of image 2, but the batch has only 2 images");
   c.inputs["rois"] = values("float32", {2, 5}, {0, 1, 1, 2, std::nan(""), 0, 1, 1, 2, 2});
   EXPECT_EQ(error(c), "case t: deform_roi_pool: rois holds NaN or infinity");
   c.inputs["rois"] = values("float32", {2, 5}, {0, 1, 1, 2, 1e30, 0, 1, 1, 2, 2});
@@ -212,7 +214,8 @@ TEST(DeformRoiPoolTest, RefusesByName) {
   EXPECT_THAT(error(c), HasSubstr("samples a bin, more than 1048576"));
   c = good;
   c.inputs["input"] = random_tensor("bfloat16", {2, 3, 4, 4}, 1);
-  EXPECT_EQ(error(c), "case t: deform_roi_pool: input is bfloat16; it takes float32 and float16");
+  EXPECT_EQ(error(c),
+            "case t: deform_roi_pool: input is bfloat16, but it must be float32 or float16");
   c = good;
   c.attributes.erase("pooled_width");
   EXPECT_EQ(

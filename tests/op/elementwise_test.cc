@@ -128,7 +128,8 @@ TEST(ElementwiseTest, Errors) {
   EXPECT_EQ(error_of([&] {
               golden_result(operation("add", {{"a", a}, {"b", a}}, {{"output_dtype", "int8"}}));
             }),
-            "case t: add gives a float result, output_dtype is int8; the operator cast converts");
+            "case t: output_dtype is int8, but add gives a float result; convert it with the "
+            "operator cast");
   EXPECT_EQ(error_of([&] {
               golden_result(operation("mul", {{"a", a}, {"b", a}}, {{"fused", std::int64_t{1}}}));
             }),

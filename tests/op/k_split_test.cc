@@ -169,15 +169,16 @@ TEST(KSplitTest, WhatDoesNotGoTogetherIsRefused) {
   };
   const std::int64_t one = 1, two = 2;
   EXPECT_EQ(error({{"split_first", one}}),
-            "case t: how K is split is said, and split_k does not say into what");
+            "case t: the case says how K is split, but not into which parts; give split_k, or "
+            "leave out the other parameters of the split");
   EXPECT_EQ(error({{"split_k", two}, {"split_first", one}, {"split_parts", two}}),
-            "case t: split_first and split_parts do not go together");
+            "case t: split_first and split_parts cannot be used together; leave one of them out");
   EXPECT_EQ(
       error({{"split_k", two}, {"split_dtype", std::string("float64")}}),
       "case t: split_dtype is 'float64'; sums of parts of K are float32, float16 or bfloat16");
   EXPECT_EQ(error({{"compute_terms", two}}),
-            "case t: compute_terms says into how many terms of compute_dtype float32 operands are "
-            "taken apart, and there is no compute_dtype");
+            "case t: compute_terms is given without compute_dtype; give the dtype of the terms "
+            "into which float32 operands are taken apart, or leave compute_terms out");
   EXPECT_EQ(error({{"output_rounding", std::string("stochastic")}}),
             "case t: output_rounding is 'stochastic'; it may be nearest_even, nearest_away, "
             "toward_zero, up, down, to_odd");

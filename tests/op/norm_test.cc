@@ -321,11 +321,12 @@ TEST(NormTest, Errors) {
             "case t: layernorm takes operands of one dtype; x is float16, bias is float32");
   EXPECT_EQ(error(operation("rmsnorm", {{"x", x}}, {{"eps", -1.0}})), "case t: eps is -1, below 0");
   EXPECT_EQ(error(operation("softmax", {{"x", x}}, {{"order", "block"}})),
-            "case t: the order block needs block_size, at least 1");
+            "case t: the order block needs the parameter block_size, which is at least 1");
   EXPECT_EQ(error_of([&] {
               on("hopper", operation("softmax", {{"x", x}}, {{"order", "ascend910b_high_dim"}}));
             }),
-            "case t: hopper has no repeats, so no order ascend910b_high_dim");
+            "case t: the machine hopper has no repeats, so that it has no order "
+            "ascend910b_high_dim; choose another order");
 }
 
 // -- Tolerances -----------------------------------------------------------------------------------
@@ -418,8 +419,8 @@ TEST(NormTest, NoToleranceWhereNoDigitIsLeft) {
   const Case constant =
       operation("layernorm", {{"x", values("float16", {100, 100, 100})}}, {{"eps", 0.0}});
   EXPECT_EQ(error_of([&] { derived_tolerance(constant); }),
-            "case t: no tolerance can be derived: the roundings of layernorm leave no digit of its "
-            "mean square");
+            "case t: no tolerance can be derived, because the rounding errors of layernorm may be "
+            "as large as its mean square");
   const Case nan = operation("softmax", {{"x", values("float16", {1, std::nan("")})}});
   EXPECT_GE(derived_tolerance(nan).atol, 0) << "the judge settles a row that is NaN";
   const DerivedTolerance t =

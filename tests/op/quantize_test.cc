@@ -170,7 +170,7 @@ TEST(QuantizeTest, NanAndInfinityAreSettled) {
     EXPECT_TRUE(std::isnan(out[3]));
     EXPECT_EQ(out[4], 448);
     EXPECT_EQ(error_of([&] { on(machine, quantize(x, "int8", "row")); }),
-              "case t: x holds NaN or infinity, which int8 cannot say");
+              "case t: x holds NaN or infinity, which int8 cannot represent");
   }
 }
 
@@ -185,24 +185,24 @@ TEST(QuantizeTest, RefusesByName) {
             "case t: output_dtype is float64; values are quantized to int8 or a float format of at "
             "most 16 bits");
   EXPECT_EQ(error(quantize(x, "int8", "column")),
-            "case t: scaling is 'column' of a tensor [2, 2]; it may be tensor, row, or blocks of a "
-            "matrix such as 1x128 and 128x128");
+            "case t: scaling is 'column', which does not fit a tensor of shape [2, 2]; give "
+            "tensor, row, or blocks of a matrix such as 1x128 or 128x128");
   for (const char* word : {"0x128", "x", "1x", "x1", "1x1x1", "-1x1", "", "99999999999999999x1"}) {
-    EXPECT_THAT(error(quantize(x, "int8", word)), HasSubstr("it may be tensor, row")) << word;
+    EXPECT_THAT(error(quantize(x, "int8", word)), HasSubstr("give tensor, row")) << word;
   }
   EXPECT_THAT(error(quantize(values("float32", {1}, {1}), "int8", "1x128")),
-              HasSubstr("of a tensor [1]"));
+              HasSubstr("does not fit a tensor of shape [1]"));
   EXPECT_EQ(error(quantize(x, "int8", "row", "power_of_to")),
             "case t: scales is 'power_of_to': did you mean 'power_of_two'?; it may be free, "
             "power_of_two");
   EXPECT_EQ(error(quantize(values("float64", {1}, {1}), "int8", "tensor")),
             "case t: quantize takes float32 or a narrower float x, not float64");
   EXPECT_EQ(error(scales_case(quantize(x, "float8_e4m3fn", "row"), "float8_e8m0fnu")),
-            "case t: output_dtype is float8_e8m0fnu; scales are float, and float8_e8m0fnu is for "
-            "scales = power_of_two");
+            "case t: output_dtype is float8_e8m0fnu, but scales must be of a float dtype, and "
+            "float8_e8m0fnu is only for scales = power_of_two");
   Case c = quantize(x, "int8", "row");
   c.attributes["quantized_dtype"] = "int8";
-  EXPECT_THAT(error(c), HasSubstr("quantized_dtype goes with result = scales alone"));
+  EXPECT_THAT(error(c), HasSubstr("quantized_dtype is only for result = scales; leave it out"));
 }
 
 TEST(DequantizeTest, UndoesQuantize) {
@@ -237,12 +237,12 @@ TEST(DequantizeTest, Rounds) {
               golden_result(
                   operation("dequantize", {{"x", x}, {"scale", values("float32", {2}, {1, 1})}}));
             }),
-            "case t: scale is [2]; its tensor has scales of the shape []");
+            "case t: scale has the shape [2], but the scales of its tensor have []");
   EXPECT_THAT(
       error_of([&] {
         golden_result(operation("dequantize", {{"x", x}, {"scale", values("float64", {}, {1})}}));
       }),
-      HasSubstr("scale is float64; scales are float32"));
+      HasSubstr("scale is float64, but scales must be float32"));
 }
 
 // The scales must be as the case promises.
@@ -254,11 +254,12 @@ TEST(DequantizeTest, ScalesThatAreNoPowersOfTwoAreRefusedWhereTheyArePromised) {
   EXPECT_EQ(golden_result(c).view().values(), (std::vector<double>{0x1p-149, 2, 3 * 0x1p127}));
   for (const double wrong : {3.0, -1.0, 0.0}) {
     c.inputs["scale"] = values("float32", {1, 3}, {1, 1, wrong});
-    EXPECT_EQ(error_of([&] { golden_result(c); }), "case t: scale holds " +
-                                                       std::string(wrong == 3   ? "3"
-                                                                   : wrong == 0 ? "0"
-                                                                                : "-1") +
-                                                       ", and scales is 'power_of_two'");
+    EXPECT_EQ(error_of([&] { golden_result(c); }),
+              "case t: scale holds " +
+                  std::string(wrong == 3   ? "3"
+                              : wrong == 0 ? "0"
+                                           : "-1") +
+                  ", which is no power of two, but the parameter scales is 'power_of_two'");
     c.attributes["scales"] = "free";
     EXPECT_EQ(golden_result(c).view().value_at(2), 3 * wrong);
     c.attributes["scales"] = "power_of_two";

@@ -155,12 +155,15 @@ TEST(ReduceTest, Errors) {
             "block, ascend910b_first_n, ascend910b_high_dim, lanes, halves");
   Case c = reduction("reduce_sum", x, 0, "block");
   c.attributes.erase("block_size");
-  EXPECT_EQ(error(c), "case t: the order block needs block_size, at least 1");
+  EXPECT_EQ(error(c),
+            "case t: the order block needs the parameter block_size, which is at least 1");
   c.attributes["block_size"] = std::int64_t{0};
   EXPECT_EQ(error(c), "case t: block_size is 0, below 1");
   c.attributes["block_size"] = std::int64_t{1};
   c.attributes["order"] = "pairwise";
-  EXPECT_EQ(error(c), "case t: block_size goes with the order block alone");
+  EXPECT_EQ(error(c),
+            "case t: block_size is only for the orders block, lanes and halves; leave it out, or "
+            "set order to one of these");
   EXPECT_EQ(error(reduction("reduce_mean", values("float16", {0, 3}, {}), 0)),
             "case t: reduce_mean of no elements: x is [0, 3]");
   EXPECT_EQ(error(reduction("reduce_sum", values("int32", {1, 2}))),
@@ -345,34 +348,39 @@ TEST(ReduceTest, PlanErrors) {
     return said;
   };
   const Attribute lanes(std::string("lanes")), eight(std::int64_t{8});
-  EXPECT_EQ(error({{"order", lanes}}), "case t: the order lanes needs lanes, at least 1");
+  EXPECT_EQ(error({{"order", lanes}}),
+            "case t: the order lanes needs the parameter lanes, which is at least 1");
   EXPECT_EQ(error({{"order", std::string("halves")}, {"lanes", eight}}),
-            "case t: the order halves needs block_size, at least 1");
-  EXPECT_EQ(error({{"lanes", eight}}), "case t: lanes goes with the orders lanes and halves alone");
+            "case t: the order halves needs the parameter block_size, which is at least 1");
+  EXPECT_EQ(error({{"lanes", eight}}),
+            "case t: lanes is only for the orders lanes and halves; leave it out, or set order to "
+            "one of these");
   EXPECT_EQ(error({{"vector", eight}}),
-            "case t: vector goes with the orders lanes and halves alone");
+            "case t: vector is only for the orders lanes and halves; leave it out, or set order to "
+            "one of these");
   EXPECT_EQ(error({{"order", lanes}, {"lanes", eight}, {"warp", std::int64_t{3}}}),
             "case t: warp is 3, which does not divide lanes, 8");
-  EXPECT_EQ(
-      error({{"order", lanes}, {"lanes", eight}, {"second_order", lanes}}),
-      "case t: second_order goes with block_size in the orders block and lanes, whose sums it "
-      "adds");
-  EXPECT_EQ(
-      error({{"second_dtype", std::string("float64")}}),
-      "case t: second_dtype goes with block_size in the orders block and lanes, whose sums it "
-      "adds");
+  EXPECT_EQ(error({{"order", lanes}, {"lanes", eight}, {"second_order", lanes}}),
+            "case t: second_order is given without block_size, but it adds the sums of blocks; "
+            "give block_size with the order block or lanes, or leave it out");
+  EXPECT_EQ(error({{"second_dtype", std::string("float64")}}),
+            "case t: second_dtype is given without block_size, but it adds the sums of blocks; "
+            "give block_size with the order block or lanes, or leave it out");
   Words two = {{"order", lanes}, {"lanes", eight}, {"block_size", eight}, {"second_order", lanes}};
-  EXPECT_EQ(error(two), "case t: the second_order lanes needs second_lanes, at least 1");
+  EXPECT_EQ(error(two),
+            "case t: the second_order lanes needs the parameter second_lanes, which is at least 1");
   two["second_lanes"] = eight;
   two["second_warp"] = std::int64_t{5};
   EXPECT_EQ(error(two), "case t: second_warp is 5, which does not divide second_lanes, 8");
   two.erase("second_warp");
   two["second_order"] = std::string("pairwise");
-  EXPECT_EQ(error(two), "case t: second_lanes goes with the second_order lanes alone");
+  EXPECT_EQ(error(two),
+            "case t: second_lanes is only for the second_order lanes; leave it out, or set "
+            "second_order to lanes");
   two.erase("second_lanes");
   two["second_dtype"] = std::string("float16");
   EXPECT_EQ(error(two),
-            "case t: second_dtype is float16, which does not hold the float32 sums of blocks");
+            "case t: second_dtype is float16, which cannot hold the float32 sums of blocks");
   EXPECT_EQ(error({{"sum_dtype", std::string("float16")}}),
             "case t: sum_dtype is float16, which does not hold the float32 operands");
   EXPECT_EQ(error({{"sum_dtype", std::string("int32")}}),

@@ -132,7 +132,8 @@ TEST(RegisterTest, WhatCannotBeRegisteredIsSaid) {
   row = twice("twice_incomplete");
   row.inputs.clear();
   EXPECT_EQ(error(row),
-            "the operator 'twice_incomplete' cannot be registered: it names no inputs, as in "
+            "the operator 'twice_incomplete' cannot be registered: `inputs` is empty; name each "
+            "input and its shape, as in "
             "{{\"x\", \"(...)\"}, {\"gate\", \"(...)\"}}");
   EXPECT_EQ(operators().size(), count);
   register_operator(twice("twice_again"));
@@ -186,17 +187,17 @@ TEST(RegisterTest, AResultOfAnotherDtypeIsRefused) {
   register_operator(row);
   EXPECT_EQ(
       error_of([] { emulate(case_of("twice_float32"), machine_named("ascend910b")); }),
-      "case t: the operator 'twice_float32' gave float32; the case's output dtype is float16");
+      "case t: the operator 'twice_float32' gave float32, but the case's output dtype is float16");
   row = twice("twice_nothing");
   row.run = [](const Call&) { return Tensor(); };
   row.reference = [](const ReferenceCall&) { return Tensor(); };
   register_operator(row);
   EXPECT_EQ(
       error_of([] { emulate(case_of("twice_nothing"), machine_named("ascend910b")); }),
-      "case t: the operator 'twice_nothing' gave nothing; the case's output dtype is float16");
+      "case t: the operator 'twice_nothing' gave nothing, but the case's output dtype is float16");
   EXPECT_EQ(error_of([] { golden_result(case_of("twice_nothing")); }),
-            "case t: the reference of 'twice_nothing' gave nothing; the golden result of a float16 "
-            "result is float64");
+            "case t: the reference of 'twice_nothing' gave nothing, but the golden result of a "
+            "float16 result must be float64");
 }
 
 TEST(RegisterTest, AReferenceOfAnotherDtypeIsRefused) {
@@ -204,8 +205,8 @@ TEST(RegisterTest, AReferenceOfAnotherDtypeIsRefused) {
   row.reference = [](const ReferenceCall& call) { return call.test_case.input("x"); };
   register_operator(row);
   EXPECT_EQ(error_of([] { golden_result(case_of("twice_narrow")); }),
-            "case t: the reference of 'twice_narrow' gave float16; the golden result of a float16 "
-            "result is float64");
+            "case t: the reference of 'twice_narrow' gave float16, but the golden result of a "
+            "float16 result must be float64");
 }
 
 TEST(RegisterTest, AResultOfAnotherShapeIsRefused) {
@@ -217,17 +218,19 @@ TEST(RegisterTest, AResultOfAnotherShapeIsRefused) {
   register_operator(row);
   Case c = case_of("twice_flat");
   for (int again = 0; again < 2; ++again) {
-    EXPECT_EQ(error_of([&] { emulate(c, machine_named("ascend910b")); }),
-              "case t: the operator 'twice_flat' gave a result of shape [6]; its golden result has "
-              "[2, 3]");
+    EXPECT_EQ(
+        error_of([&] { emulate(c, machine_named("ascend910b")); }),
+        "case t: the operator 'twice_flat' gave a result of shape [6], but its golden result has "
+        "[2, 3]");
   }
   EXPECT_EQ(emulate(case_of("twice_flat", "float16", {6}), machine_named("ascend910b")).size(), 6);
   // The golden result that the case carries decides, and no reference is computed.
   asked = 0;
   c.output().golden = Tensor(format_named("float64"), {3, 2});
-  EXPECT_EQ(error_of([&] { emulate(c, machine_named("ascend910b")); }),
-            "case t: the operator 'twice_flat' gave a result of shape [6]; its golden result has "
-            "[3, 2]");
+  EXPECT_EQ(
+      error_of([&] { emulate(c, machine_named("ascend910b")); }),
+      "case t: the operator 'twice_flat' gave a result of shape [6], but its golden result has "
+      "[3, 2]");
   EXPECT_EQ(asked, 0);
 }
 
@@ -258,7 +261,7 @@ TEST(RegisterTest, WhatIsOptionalMayBeMissing) {
   EXPECT_THAT(error_of([] {
                 generate_case("twice_bare", {&format_named("float16"), {1}});
               }),
-              HasSubstr("no cases of 'twice_bare' can be made; of matmul, "));
+              HasSubstr("cases of 'twice_bare' cannot be made; choose one of matmul, "));
 }
 
 }  // namespace

@@ -302,7 +302,8 @@ TEST(ScaledMatmulTest, RefusesByName) {
   const auto error = [](const Case& c) { return error_of([&] { on("hopper", c); }); };
   Case c = block_scaled(4, 20, 200);
   c.inputs["scale_a"] = some_scales({4, 1}, 1);
-  EXPECT_EQ(error(c), "case t: scale_a is [4, 1]; its tensor has scales of the shape [4, 2]");
+  EXPECT_EQ(error(c),
+            "case t: scale_a has the shape [4, 1], but the scales of its tensor have [4, 2]");
   c = block_scaled(4, 20, 200);
   c.attributes["a_scaling"] = "rows";
   EXPECT_THAT(error(c), HasSubstr("a_scaling is 'rows' of a tensor [4, 200]"));
@@ -315,7 +316,8 @@ TEST(ScaledMatmulTest, RefusesByName) {
             "operands, or two of int8");
   c = block_scaled(4, 20, 200);
   c.attributes["output_dtype"] = "int32";
-  EXPECT_EQ(error(c), "case t: scaled_matmul gives a float result, output_dtype is int32");
+  EXPECT_EQ(error(c),
+            "case t: output_dtype is int32, but the result of scaled_matmul is of a float dtype");
   c = block_scaled(4, 20, 200);
   c.attributes["split_k"] = std::int64_t{4};
   EXPECT_THAT(error(c), HasSubstr("does not know the parameter 'split_k'"));

@@ -329,12 +329,14 @@ TEST(OperatorTable, RowsThatContradictThemselvesAreNotRegistered) {
           {.name = "w", .kind = ParameterKind::kWord, .default_value = "other", .choices = {"a"}}),
       begin + "w is 'other'; it may be a");
   EXPECT_EQ(error({.name = "w", .kind = ParameterKind::kWord}),
-            begin + "its parameter 'w' is a word without choices");
+            begin + "its parameter 'w' is a word without choices; list the words that it may be");
   EXPECT_EQ(error({.name = "f", .default_value = "1", .needed = true}),
-            begin + "its parameter 'f' is needed and has a default");
-  EXPECT_EQ(error({.name = "tags"}),
-            begin + "its parameter 'tags' is an attribute that says something else of every case");
-  EXPECT_THAT(error({.name = "two words"}), HasSubstr("the parameter name 'two words' has other"));
+            begin + "its parameter 'f' is needed but has a default; drop one of the two");
+  EXPECT_EQ(error({.name = "tags"}), begin +
+                                         "its parameter 'tags' has the name of an attribute that "
+                                         "every case may have; choose another name");
+  EXPECT_THAT(error({.name = "two words"}),
+              HasSubstr("the parameter name 'two words' must have only"));
   Operator row = registered_row();
   row.name = "all_wrong";
   row.inputs.push_back(row.inputs.front());
@@ -342,7 +344,9 @@ TEST(OperatorTable, RowsThatContradictThemselvesAreNotRegistered) {
   row.inputs.pop_back();
   row.product = true;
   EXPECT_EQ(error_of([&] { register_operator(row); }),
-            begin + "it says that it is a product, whose inputs are a and b");
+            begin +
+                "it is registered as a product, but does not have the inputs a and b; name its "
+                "operands a and b");
 }
 
 // -- The pages

@@ -205,7 +205,7 @@ class Torch(TestCase):
         turned = torch.ones(3, dtype=torch.complex64) * 2j
         self.assertEqual(Tensor.of(turned.conj()).numpy().tolist(), [-2j] * 3)
         self.assertTrue(torch.equal(Tensor.of(turned.conj()).torch(), turned.conj()))
-        self.assertIn("a Tensor that cannot be taken as it is: ",
+        self.assertIn("a Tensor cannot be read as it is: ",
                       self.refusal(TypeError, Tensor.of, leaf.to_sparse()))
         self.assertEqual(Tensor.of(torch.tensor(2.5)).shape, ())
         self.refusal(TypeError, tensor("hifloat8").torch)

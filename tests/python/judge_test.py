@@ -163,8 +163,8 @@ class Compare(TestCase):
         v = assay.compare(OUT, GOLDEN, standard="cann_l0")
         self.assertEqual((v.outcome, v.why), (
             "not_comparable", "the standard cann_l0 compares with a third party's output of the same "
-            "case, and none is given: reference_implementation=ARRAY"))
-        self.assertIn("none is given: reference_implementation=ARRAY",
+            "case, but none is given; give reference_implementation=ARRAY"))
+        self.assertIn("none is given; give reference_implementation=ARRAY",
                       self.refusal(assay.NotComparable, assay.assert_close, OUT, GOLDEN,
                                    standard="cann_l0"))
         v = assay.compare(OUT, GOLDEN, standard="cann_l0", reference_implementation=OUT)
@@ -173,8 +173,8 @@ class Compare(TestCase):
         v = assay.compare(OUT, GOLDEN, standard="cann_l0", reference_implementation=OUT[:3].copy())
         self.assertEqual(v.why, "the reference implementation's output is [3, 50], the expected result [20, 50]")
         self.assertEqual(self.refusal(ValueError, assay.compare, OUT, GOLDEN, reference_implementation=OUT.copy()),
-                         "reference_implementation: no standard that is asked for compares with a third party's "
-                         "output; cann_l0 does, for one")
+                         "reference_implementation is given, but no requested standard compares with a third "
+                         "party's output; leave it out, or request such a standard, for example cann_l0")
 
     def test_arguments_of_other_types(self):
         for call, error, text in (
@@ -187,10 +187,10 @@ class Compare(TestCase):
                 (lambda: assay.golden(3, a=OUT), TypeError,
                  "golden(op: str, **kwargs) was called with (int, a=ndarray)"),
                 (lambda: assay.compare(OUT, GOLDEN, standard=3), TypeError,
-                 "standard cannot be 3: a name, or a list of names"),
+                 "standard must be a name or a list of names, not 3"),
                 (lambda: assay.compare(OUT, GOLDEN, threads="x"), TypeError, "threads cannot be 'x'"),
                 (lambda: assay.compare(OUT, GOLDEN, threads=-1), ValueError,
-                 "threads: a number of at least 0 (0: all), not -1"),
+                 "threads must be at least 0 (0 means all), not -1"),
                 (lambda: assay.compare(OUT, GOLDEN, metrics="x"), TypeError,
                  "metrics is True or False, not 'x'"),
                 (lambda: assay.compare(OUT, GOLDEN, standards="nowhere.json"), assay.FileError,
@@ -202,8 +202,8 @@ class Compare(TestCase):
                 (lambda: assay.golden("matmul", a=OUT, b=OUT, output_dtype=OUT), ValueError,
                  "unknown input of matmul 'output_dtype'; known: a, b, bias"),
                 (lambda: assay.inject(OUT, "zero", seed=-1), ValueError,
-                 "seed: a whole number from 0 to 2^64 - 1, not -1"),
-                (lambda: assay.open(SAMPLE)[0], TypeError, "cases go by their names, not by a int"),
+                 "seed must be a whole number from 0 to 2^64 - 1, not -1"),
+                (lambda: assay.open(SAMPLE)[0], TypeError, "a case is found by its name, not by a int"),
                 (lambda: assay.gate(3), TypeError,
                  "expected str, bytes or os.PathLike object, not int"),
                 (lambda: assay.write("x.h5", 3), TypeError,
@@ -218,7 +218,7 @@ class Compare(TestCase):
             self.assertEqual(self.refusal(error, call), text)
         self.assertNotIn(0, assay.open(SAMPLE))
         said = self.refusal(ValueError, assay.compare, [[1], [2, 3]], GOLDEN)
-        self.assertTrue(said.startswith("actual: a list of which numpy makes no array: "), said)
+        self.assertTrue(said.startswith("actual: numpy makes no array of a list: "), said)
         bits = OUT.astype("f2").view("u2")
         for dtype in ("float16", np.float16, np.dtype("f2")):
             self.assertEqual(assay.compare(bits, GOLDEN, dtype=dtype).dtype, "float16")

@@ -111,16 +111,17 @@ class Several(unittest.TestCase):
                 write(self.path, case)
             return str(caught.exception)
         at = f"{self.path}: /cases/topk"
-        beside = ("case topk: it has outputs by name, so that golden, recorded, accumulators, residuals "
-                  "and machines belong to each assay.Output")
+        beside = ("case topk: it has outputs by name; move golden, recorded, accumulators, residuals and "
+                  "machines to each assay.Output")
         self.assertEqual(refused(golden=np.ones(3)), beside)
         self.assertEqual(refused(recorded={"npu": np.ones(3)}), beside)
         self.assertEqual(refused(machines={"npu": "ascend910b"}), beside)
         self.assertEqual(refused(outputs={"y": Output(np.ones(1), compared=False)}),
-                         "case topk: outputs/y has a golden result and compared=False")
+                         "case topk: outputs/y has a golden result, but also compared=False; leave one of the "
+                         "two out")
         self.assertEqual(refused(outputs={"y": Output(np.ones(1), accumulators={"npu": np.ones(1)})}),
-                         "case topk: has no output of 'npu' that an accumulator or residual could lie "
-                         "beside")
+                         "case topk: it has an accumulator or residual of 'npu', but no output of that producer; "
+                         "give the output, too")
         self.assertIn("did you mean 'rtol'?",
                       refused(outputs={"y": Output(np.ones(1), attributes={"rtoll": 1.0})}))
         self.assertEqual(refused(outputs={"a b": Output(np.ones(1))}),

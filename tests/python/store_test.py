@@ -97,7 +97,8 @@ class RoundTrips(TestCase):
         with h5py.File(path) as file:  # which others read as complex numbers
             np.testing.assert_array_equal(file["cases/c/inputs/c8"][()], grid.astype("c8"))
         self.assertEqual(self.refusal(ValueError, Tensor.of, half[..., 0], "complex32"),
-                         "the parts of complex32 are in a last dimension of 2: not the shape (4, 3)")
+                         "an array of the parts of complex32 must have a last dimension of 2, but it has the "
+                         "shape (4, 3)")
         self.refusal(TypeError, Tensor.of, half, "complex64")
 
     def test_bits_that_arithmetic_would_change(self):
@@ -226,10 +227,10 @@ class Refusals(TestCase):
     def test_attributes(self):
         at = "case c: "
         for attributes, reason in (
-                ({"rtoll": 1}, "its attribute 'rtoll' is unknown: did you mean 'rtol'?; a note of your "
-                               "own is named x_rtoll"),
+                ({"rtoll": 1}, "its attribute 'rtoll' is unknown: did you mean 'rtol'?; to keep it as a note of "
+                               "your own, name it x_rtoll"),
                 ({"Standrad": "torch"}, "its attribute 'Standrad' is unknown: did you mean "
-                                        "'standard'?; a note of your own is named x_Standrad"),
+                                        "'standard'?; to keep it as a note of your own, name it x_Standrad"),
                 ({"rtol": "0.1"}, "its attribute 'rtol' must be a number, but it is '0.1'"),
                 ({"seed": 1.5}, "its attribute 'seed' must be an integer, but it is '1.5'"),
                 ({"equal_nan": 2}, "its attribute 'equal_nan' must be a bool, but it is '2'"),
@@ -316,8 +317,8 @@ class Tensors(TestCase):
             self.assertEqual(Tensor.of(codes(name), name).dtype, name)
             wider = codes(name).astype("u2" if width == 1 else "u1")
             said = self.refusal(TypeError, Tensor.of, wider, name)
-            self.assertEqual(said, f"an array of {wider.dtype} holds no {name}, and nothing is "
-                             "converted here: round to it yourself, or give its bit patterns as "
+            self.assertEqual(said, f"an array of {wider.dtype} holds no {name}, and assay does not convert it; "
+                                   f"round it yourself, or give its bit patterns as "
                              f"uint{8 * width}")
         self.refusal(TypeError, Tensor.of, np.float32([1]), "bfloat16")
         self.refusal(TypeError, Tensor.of, np.float64([1]), "float32")

@@ -123,8 +123,7 @@ class Devices(TestCase):
                     return device
             said = self.refusal(TypeError, assay.compare, Odd(), X)
             self.assertEqual(said, "actual: the __dlpack_device__() of a Odd gave "
-                             f"{device!r}, not two integers: what device it lies on cannot be known; "
-                             "pass a copy of numpy's")
+                             f"{device!r}, not two integers, so that its device is not known; pass a numpy copy")
 
     def test_a_protocol_that_gives_no_capsule(self):
         for given in None, 1, "x", b"dltensor":
@@ -132,7 +131,7 @@ class Devices(TestCase):
                 def __dlpack__(self, **_):
                     return given
             said = self.refusal(TypeError, Tensor.of, Odd())
-            self.assertIn("a Odd that cannot be taken as it is: ", said)
+            self.assertIn("a Odd cannot be read as it is: ", said)
 
 
 if __name__ == "__main__":

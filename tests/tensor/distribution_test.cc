@@ -130,7 +130,8 @@ TEST(DistributionTest, RefusesShapesAndFormats) {
   EXPECT_EQ(cannot_draw("outlier_channels", "float32", {}),
             "distribution 'outlier_channels': a tensor of shape [] has no axis -1");
   EXPECT_EQ(cannot_draw("outlier_channels,count=5", "float32", {3, 4}),
-            "distribution 'outlier_channels,count=5': there are not 5 channels in shape [3, 4]");
+            "distribution 'outlier_channels,count=5': there are fewer than 5 channels in a tensor "
+            "of shape [3, 4]");
   EXPECT_EQ(cannot_draw("correlated,axis=-3", "float32", {3, 4}),
             "distribution 'correlated,axis=-3': a tensor of shape [3, 4] has no axis -3");
   EXPECT_EQ(cannot_draw("subnormals", "int8", {3}),

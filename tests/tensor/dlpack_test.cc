@@ -153,8 +153,8 @@ TEST(Dlpack, Refused) {
   t = m.tensor();
   for (const auto& [code, bits] : {std::pair{5, 16}, {1, 4}, {2, 8}, {3, 64}, {17, 4}, {7, 8}}) {
     t.dtype = {static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(bits), 1};
-    EXPECT_THAT(refusal(t), HasSubstr("dtype code " + std::to_string(code) + " of " +
-                                      std::to_string(bits) + " bits is none that assay reads"));
+    EXPECT_THAT(refusal(t), HasSubstr("assay does not read dtype code " + std::to_string(code) +
+                                      " of " + std::to_string(bits) + " bits"));
   }
   t = m.tensor();
   t.dtype.lanes = 4;

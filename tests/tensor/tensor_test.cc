@@ -36,12 +36,12 @@ TEST(ShapeTest, ImpossibleShapesAreRefused) {
   EXPECT_EQ(error_of([] {
               element_count(Shape{2, -3});
             }),
-            "shape [2, -3] is not one of a tensor: extents must be at least 0 and their product "
+            "shape [2, -3] is not valid; extents must be at least 0 and their product "
             "below 2^63");
   EXPECT_EQ(error_of([] {
               element_count(Shape{std::int64_t{1} << 32, std::int64_t{1} << 31});
             }),
-            "shape [4294967296, 2147483648] is not one of a tensor: extents must be at least 0 and "
+            "shape [4294967296, 2147483648] is not valid; extents must be at least 0 and "
             "their product below 2^63");
 }
 
@@ -106,7 +106,7 @@ TEST(ViewTest, BitPatternsWithAFormat) {
   EXPECT_EQ(view_bits(span, format_named("bfloat16"), {2}).values(),
             (std::vector<double>{1, -1.5}));
   EXPECT_EQ(error_of([&] { view_bits(span, format_named("float32"), {2}); }),
-            "patterns of 16 bits were given for float32, whose elements have 32");
+            "patterns of 16 bits were given for float32, but its elements have 32 bits");
 }
 
 TEST(ViewTest, BitPatternsOfVectorsAndSpansOfEveryKind) {
@@ -128,7 +128,7 @@ TEST(ViewTest, BitPatternsOfVectorsAndSpansOfEveryKind) {
   EXPECT_EQ(view_bits(std::vector<std::uint32_t>{7}, format_named("int32")).values(),
             (std::vector<double>{7}));
   EXPECT_EQ(error_of([&] { view_bits(patterns, bf16, {3}); }),
-            "shape [3] holds 3 elements, the data has 2");
+            "shape [3] needs 3 elements, but the data has 2");
 }
 
 // 16-bit types for storage, if the compiler has them.
@@ -151,13 +151,13 @@ TEST(ViewTest, ShapeAndDataMustAgree) {
   EXPECT_EQ(error_of([&] {
               view(values, {2, 4});
             }),
-            "shape [2, 4] holds 8 elements, the data has 6");
+            "shape [2, 4] needs 8 elements, but the data has 6");
   EXPECT_EQ(error_of([&] {
               view(values.data(), {2, 3}, {1});
             }),
-            "1 strides were given for shape [2, 3]: one a dimension is needed");
+            "1 strides were given for shape [2, 3]; give one for each dimension");
   EXPECT_EQ(error_of([&] { view(values.data(), {-2}); }),
-            "shape [-2] is not one of a tensor: extents must be at least 0 and their product below "
+            "shape [-2] is not valid; extents must be at least 0 and their product below "
             "2^63");
 }
 

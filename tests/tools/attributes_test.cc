@@ -48,7 +48,7 @@ TEST_F(Attributes, ASlipIsRefused) {
     make("g.h5", {with("bad", attribute, 0.5, op), product("good")});
     const std::string refusal = std::string("error: g.h5: /cases/bad: its attribute '") +
                                 attribute + "' is unknown" + rest +
-                                "; a note of your own is named x_" + attribute;
+                                "; to keep it as a note of your own, name it x_" + attribute;
     for (const char* from : {"", " --recorded p", " --machine exact"}) {
       const Ran ran = run(std::string("assay gate g.h5 --json r.json") + from);
       EXPECT_THAT(ran, Exits(2, refusal)) << attribute << from;

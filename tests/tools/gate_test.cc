@@ -27,8 +27,8 @@ TEST_F(Gate, PassPrintsOneRowACaseAndTheTotal) {
       "y         pass     float32  [2, 3]  p                  0          0      0        0     "
       "inf  accumulation (operator)\n"
       "\n2 cases: 2 pass\n"
-      "note (2 times): no machine is named: bounded as float32 sums in any order; a named "
-      "machine has a tighter bound\n");
+      "note (2 times): no machine is named, so that the bound is that of float32 sums in any "
+      "order; name the machine for a tighter bound\n");
 }
 
 TEST_F(Gate, FailSaysWhatWhereAndHowToSeeItAgain) {

@@ -373,7 +373,7 @@ TEST_F(Generate, RefusesWithOneLineAndLeavesNoFile) {
   refuses("assay generate cast --dtype bfloat16 --out old.h5", "--shape is needed");
   refuses("assay generate --out old.h5", "OP and --dtype and --shape are needed");
   refuses("assay generate matmull --dtype bfloat16 --shape 4 --out old.h5",
-          "unknown operator 'matmull': did you mean 'matmul'?; cases can be made of " + makers());
+          "unknown operator 'matmull': did you mean 'matmul'?; cases can be made for " + makers());
   refuses("assay generate matmul --dtype bfloat16 --shape 4,5 --out old.h5",
           "matmul takes sizes M,K,N of at least 1, batch dimensions before them; given [4, 5]");
   refuses("assay generate matmul --dtype bfloat16 --shape 4,0,5 --out old.h5",
@@ -406,7 +406,8 @@ TEST_F(Generate, RefusesWithOneLineAndLeavesNoFile) {
   refuses(good + "--dtype bfloat16",
           "case matmul/bfloat16/4x6x5/normal/seed0 would be made twice; change --seed, or a name");
   refuses(good + "--a outlier_channels,count=9",
-          "distribution 'outlier_channels,count=9': there are not 9 channels in shape [4, 6]");
+          "distribution 'outlier_channels,count=9': there are fewer than 9 channels in a tensor of "
+          "shape [4, 6]");
   refuses("assay generate matmul --dtype int8 --shape 4,6,5 --a subnormals --out old.h5",
           "distribution 'subnormals': int8 has no subnormal numbers");
   EXPECT_THAT(run("assay generate matmul --dtype bfloat17 --shape 4,6,5 --out old.h5").err,

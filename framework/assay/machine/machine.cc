@@ -371,8 +371,9 @@ const Machine& machine_variant(std::string_view text) {
       has_row = true;
     }
     if (!has_row) {
-      given.refuse(formatted("{} is of sums of integers, which {} does not take", parameter.name,
-                             base.name));
+      given.refuse(
+          formatted("{} is only for sums of integers, which {} does not take; leave it out",
+                    parameter.name, base.name));
     }
   }
   // The parameters may contradict some of the dot models, as long as one model can use them.

@@ -389,7 +389,9 @@ AttentionBounds bounds_of_attention(const Case& c, const Machine& machine) {
     // The share of the sum of weights that may be lost. Weights are not negative.
     const double sum = std::min((1 + weight) * (1 + running) - 1, 1.0) + loss;
     if (!(sum < 1 - 0x1p-20)) {
-      refuse_case(c.name, "no tolerance can be derived: the roundings of attention leave no digit");
+      refuse_case(c.name,
+                  "no tolerance can be derived, because the rounding errors of attention may be as "
+                  "large as its result");
     }
     const double relative = (1 + weight) * (1 + 2 * u + running) * (1 + unit_roundoff(a.input)) *
                                 (1 + product(a.tile)) / (1 - sum) -

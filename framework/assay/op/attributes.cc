@@ -118,9 +118,9 @@ std::string name_problem(std::string_view op_name, std::string_view name) {
     if (near.empty()) names = parameters;
   }
   return formatted(
-      "its attribute '{0}' is unknown{1}{2}; a note of your own is named {3}{0}", name,
-      near.empty() ? did_you_mean(name, names) : formatted(": did you mean '{}'?", near), takes,
-      kNotePrefix);
+      "its attribute '{0}' is unknown{1}{2}; to keep it as a note of your own, name it {3}{0}",
+      name, near.empty() ? did_you_mean(name, names) : formatted(": did you mean '{}'?", near),
+      takes, kNotePrefix);
 }
 
 std::string value_problem(const std::map<std::string, Attribute>& attributes) {

@@ -208,7 +208,8 @@ void convert_each(const Case& c, const Conversion& how, std::int64_t begin, std:
   for (std::int64_t i = begin; i < end; ++i) {
     const std::uint64_t bits = x.bits_at(i);
     if (!keeps_nan && how.overflow == Overflow::kIeee && is_nan(how.from, bits)) {
-      refuse_case(c.name, "x holds NaN, which {} has not; saturate = 1 makes it 0", how.to.name);
+      refuse_case(c.name, "x holds NaN, which {} cannot represent; set saturate = 1 to make it 0",
+                  how.to.name);
     }
     result.set_bits(i, code_of(bits));
   }
@@ -263,8 +264,8 @@ DerivedTolerance cast_tolerance(const Case& c) {
     for (const double v : c.input("x").view().values()) {
       if (std::isnan(v) || std::isfinite(round_to(to, v))) continue;
       refuse_case(c.name,
-                  "no tolerance can be derived: {} is beyond {}'s largest number, which some "
-                  "units make NaN and others hold; the parameter saturate says which",
+                  "no tolerance can be derived: {} is beyond {}'s largest number, which some units "
+                  "turn into NaN and others into that number; set the parameter saturate",
                   short_number(v, 6), to.name);
     }
   }

@@ -61,18 +61,18 @@ Pool pool_of(const Case& c) {
     if (std::string(name) == "offset" && !has_offset) continue;
     const Format& f = c.input(name).format();
     if (f.name != "float32" && f.name != "float16") {
-      refuse(c, formatted("{} is {}; it takes float32 and float16", name, f.name));
+      refuse(c, formatted("{} is {}, but it must be float32 or float16", name, f.name));
     }
   }
   if (!output_format(c).is_float()) {
-    refuse(c, formatted("output_dtype is {}; the result is float", output_format(c).name));
+    refuse(c, formatted("output_dtype is {}, but it must be a float dtype", output_format(c).name));
   }
   if (input.shape().size() != 4 || input.size() == 0) {
-    refuse(c, formatted("input is {}; it takes (N, C, H, W), none of them 0",
+    refuse(c, formatted("input has the shape {}, but it must be (N, C, H, W) without a 0",
                         shape_text(input.shape())));
   }
   if (rois.shape().size() != 2 || rois.shape()[1] != 5 || rois.shape()[0] == 0) {
-    refuse(c, formatted("rois is {}; it takes (n, 5) with at least one roi",
+    refuse(c, formatted("rois has the shape {}, but it must be (n, 5) with at least one roi",
                         shape_text(rois.shape())));
   }
   Pool p{input.shape()[0],
@@ -98,8 +98,8 @@ Pool pool_of(const Case& c) {
   for (std::int64_t roi = 0; roi < p.rois; ++roi) {
     const double index = p.box(roi, 0);
     if (index != std::floor(index) || index < 0 || index >= static_cast<double>(p.batch)) {
-      refuse(c, formatted("roi {} is of image {}; the batch has {}", roi, number_text(index),
-                          p.batch));
+      refuse(c, formatted("roi {} is of image {}, but the batch has only {} images", roi,
+                          number_text(index), p.batch));
     }
   }
   return p;

@@ -143,8 +143,8 @@ MatrixUnit exact_unit(const Case& c) {
   unit.in_two_terms = integer_of(c, "compute_terms") == 2;
   if (unit.in_two_terms && unit.compute == nullptr) {
     refuse_case(c.name,
-                "compute_terms says into how many terms of compute_dtype float32 "
-                "operands are taken apart, and there is no compute_dtype");
+                "compute_terms is given without compute_dtype; give the dtype of the terms into "
+                "which float32 operands are taken apart, or leave compute_terms out");
   }
   unit.output_rounding = *find_rounding(word_of(c, "output_rounding"));
   unit.round_before_bias = flag_of(c, "round_before_bias");
@@ -265,7 +265,8 @@ void require_known_errors(const Case& c) {
   const Operator* op = find_operator(c.op);
   if (op == nullptr || !op->product) return;
   const std::string what = what_is_not_modelled(exact_unit(c));
-  if (!what.empty()) refuse_case(c.name, "the errors of {} are not modelled", what);
+  if (!what.empty())
+    refuse_case(c.name, "the errors of {} are not modelled, so that they have no bound", what);
 }
 
 bool may_be_product(const Case& c) {

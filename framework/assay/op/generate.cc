@@ -21,9 +21,9 @@ const Operator& maker_of(std::string_view op) {
   const Operator* found = find_operator(op);
   if (found != nullptr && found->generate != nullptr) return *found;
   if (found != nullptr) {
-    refuse("no cases of '{}' can be made; of {} they can", op, joined(making));
+    refuse("cases of '{}' cannot be made; choose one of {}", op, joined(making));
   }
-  refuse("unknown operator '{}'{}; cases can be made of {}", op, did_you_mean(op, all),
+  refuse("unknown operator '{}'{}; cases can be made for {}", op, did_you_mean(op, all),
          joined(making));
 }
 

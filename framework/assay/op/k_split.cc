@@ -86,10 +86,13 @@ KSplit split_of(const Case& c) {
   split.part = format_of("split_dtype");
   split.sum = format_of("split_sum_dtype");
   if (split.terms == 0 && split != KSplit{}) {
-    refuse_case(c.name, "how K is split is said, and split_k does not say into what");
+    refuse_case(c.name,
+                "the case says how K is split, but not into which parts; give split_k, or leave "
+                "out the other parameters of the split");
   }
   if (split.first > 0 && split.dealt > 0) {
-    refuse_case(c.name, "split_first and split_parts do not go together");
+    refuse_case(c.name,
+                "split_first and split_parts cannot be used together; leave one of them out");
   }
   return split;
 }

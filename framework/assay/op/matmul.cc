@@ -179,7 +179,9 @@ SumBounds bounds_of_sums(const Case& c, const Machine& machine, const MatrixUnit
     const double u = unit_roundoff(stored);
     // The bias is rounded to float32 before it is added.
     const double n = (parts + (bias.empty() ? 0 : 2)) * unit_roundoff(summed);
-    if (n >= 0.5) refuse_case(c.name, "no bound of accumulation: too many parts of K");
+    if (n >= 0.5)
+      refuse_case(c.name,
+                  "the bound of accumulation is not known, because K is split into too many parts");
     const double roundings = n / (1 - n);
     for (std::size_t i = 0; i < all.size.size(); ++i) {
       if (&stored != &float32) {

@@ -29,10 +29,10 @@ struct Errors {
 };
 
 [[noreturn]] void no_digit(const Norm& norm, const char* what) {
-  refuse_case(norm.test_case.name,
-              "no tolerance can be derived: the roundings of {} "
-              "leave no digit of {}",
-              norm.test_case.op, what);
+  refuse_case(
+      norm.test_case.name,
+      "no tolerance can be derived, because the rounding errors of {} may be as large as {}",
+      norm.test_case.op, what);
 }
 
 bool is_infinite(double v) { return std::isinf(v); }

@@ -147,14 +147,17 @@ std::optional<SumPlan> asked_plan(const Case& c, const std::string& order,
   if (lanes || halves) {
     plan.first.family = lanes ? SumFamily::kLanes : SumFamily::kHalves;
     if (c.attributes.count("lanes") == 0) {
-      refuse_case(c.name, "the order {} needs lanes, at least 1", order);
+      refuse_case(c.name, "the order {} needs the parameter lanes, which is at least 1", order);
     }
     if (halves && !size) {
-      refuse_case(c.name, "the order halves needs block_size, at least 1");
+      refuse_case(c.name, "the order halves needs the parameter block_size, which is at least 1");
     }
     read_stage(c, false, plan.first);
   } else if (const std::string name = given_field(c, false); !name.empty()) {
-    refuse_case(c.name, "{} goes with the orders lanes and halves alone", name);
+    refuse_case(
+        c.name,
+        "{} is only for the orders lanes and halves; leave it out, or set order to one of these",
+        name);
   }
   if (halves)
     plan.first.leaf = *size;
@@ -168,18 +171,21 @@ std::optional<SumPlan> asked_plan(const Case& c, const std::string& order,
                                              : "";
   if (!given.empty() && plan.block == 0) {
     refuse_case(c.name,
-                "{} goes with block_size in the orders block and lanes, whose "
-                "sums it adds",
+                "{} is given without block_size, but it adds the sums of blocks; give block_size "
+                "with the order block or lanes, or leave it out",
                 given);
   }
   plan.second.family = row_named("second_order", kSeconds, second).value;
   const bool second_lanes = plan.second.family == SumFamily::kLanes;
   if (!field.empty() && !second_lanes) {
-    refuse_case(c.name, "{} goes with the second_order lanes alone", field);
+    refuse_case(c.name,
+                "{} is only for the second_order lanes; leave it out, or set second_order to lanes",
+                field);
   }
   if (second_lanes) {
     if (c.attributes.count("second_lanes") == 0) {
-      refuse_case(c.name, "the second_order lanes needs second_lanes, at least 1");
+      refuse_case(c.name,
+                  "the second_order lanes needs the parameter second_lanes, which is at least 1");
     }
     read_stage(c, true, plan.second);
   }
@@ -312,8 +318,9 @@ SumOrder asked_order(const Case& c) {
   const auto& row = row_named("order", kOrders, word);
   if (row.value == ReduceOrder::kBlock ? !size : size.has_value()) {
     refuse_case(c.name, row.value == ReduceOrder::kBlock
-                            ? "the order block needs block_size, at least 1"
-                            : "block_size goes with the order block alone");
+                            ? "the order block needs the parameter block_size, which is at least 1"
+                            : "block_size is only for the orders block, lanes and halves; leave it "
+                              "out, or set order to one of these");
   }
   return {row.value, row.name, size.value_or(1)};
 }
@@ -328,7 +335,7 @@ VectorArithmetic SumOrder::last(const VectorArithmetic& unit) const {
 const Format& last_format(const Case& c, const SumOrder& order, const Format& unit) {
   const Format& last = *order.last({&unit}).format;
   if (last.precision < unit.precision || last.exponent_bits < unit.exponent_bits) {
-    refuse_case(c.name, "second_dtype is {}, which does not hold the {} sums of blocks", last.name,
+    refuse_case(c.name, "second_dtype is {}, which cannot hold the {} sums of blocks", last.name,
                 unit.name);
   }
   return last;
@@ -341,7 +348,9 @@ SumOrder sum_order(const Call& call, const Format& input) {
   const VectorModel& model = vector_model(call.machine);
   order.chunk = vector_format(model, compute_format(c, input)).repeat.value;
   if (order.chunk == 0) {
-    refuse_case(c.name, "{} has no repeats, so no order {}", call.machine.name, order.name);
+    refuse_case(c.name,
+                "the machine {} has no repeats, so that it has no order {}; choose another order",
+                call.machine.name, order.name);
   }
   return order;
 }

@@ -60,13 +60,14 @@ Quantization quantization_of(const Case& c) {
     const bool exponents = output.specials == Specials::kScale;
     if (!output.is_float() || (exponents && !power_of_two)) {
       refuse_case(c.name,
-                  "output_dtype is {}; scales are float, and {} is "
-                  "for scales = power_of_two",
+                  "output_dtype is {}, but scales must be of a float dtype, and {} is only for "
+                  "scales = power_of_two",
                   output.name, "float8_e8m0fnu");
     }
   } else if (c.text("quantized_dtype")) {
     refuse_case(c.name,
-                "quantized_dtype goes with result = scales alone; output_dtype is the values'");
+                "quantized_dtype is only for result = scales; leave it out, because output_dtype "
+                "is the dtype of the values");
   }
   return {codes,        max_finite(codes),
           power_of_two, word_of(c, "method") == "multiply",
@@ -150,7 +151,7 @@ double reference_scale(const Quantization& q, double amax) {
 // Throws CaseError if the codes have no NaN. Called for a case whose x holds NaN or infinity.
 void require_nan(const Case& c, const Format& codes) {
   if (codes.is_float() && codes.specials != Specials::kFinite) return;
-  refuse_case(c.name, "x holds NaN or infinity, which {} cannot say", codes.name);
+  refuse_case(c.name, "x holds NaN or infinity, which {} cannot represent", codes.name);
 }
 
 // Returns the case's x, read as float32 or float64, with each block changed by change(values,

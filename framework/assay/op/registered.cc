@@ -36,8 +36,8 @@ void check_names(const Operator& row, const std::vector<Row>& named, std::string
   std::set<std::string> seen;
   for (const Row& each : named) {
     if (!is_plain(each.name)) {
-      refuse_row(row, formatted("the {} name '{}' has other characters than letters, digits and "
-                                "underscores, or no letter first",
+      refuse_row(row, formatted("the {} name '{}' must have only letters, digits and underscores, "
+                                "and begin with a letter",
                                 what, each.name));
     }
     if (!seen.insert(each.name).second) {
@@ -49,16 +49,19 @@ void check_names(const Operator& row, const std::vector<Row>& named, std::string
 // Checks one parameter without the others: its default must be a value that a case could give.
 void check_parameter(const Operator& row, const Parameter& p) {
   if (is_case_attribute(p.name) && p.name != "output_dtype") {
-    refuse_row(row,
-               formatted("its parameter '{}' is an attribute that says something else of every "
-                         "case",
-                         p.name));
+    refuse_row(row, formatted("its parameter '{}' has the name of an attribute that every case may "
+                              "have; choose another name",
+                              p.name));
   }
   if (p.kind == ParameterKind::kWord && p.choices.empty()) {
-    refuse_row(row, formatted("its parameter '{}' is a word without choices", p.name));
+    refuse_row(
+        row,
+        formatted("its parameter '{}' is a word without choices; list the words that it may be",
+                  p.name));
   }
   if (p.needed && !p.default_value.empty()) {
-    refuse_row(row, formatted("its parameter '{}' is needed and has a default", p.name));
+    refuse_row(row, formatted("its parameter '{}' is needed but has a default; drop one of the two",
+                              p.name));
   }
   std::string problem;
   try {
@@ -97,16 +100,17 @@ void refuse_row(const Operator& row, std::string_view why) {
 void check_row(const Operator& row) {
   check_name(row.name);
   if (row.inputs.empty()) {
-    refuse_row(row, R"text(it names no inputs, as in {{"x", "(...)"}, {"gate", "(...)"}})text");
+    refuse_row(
+        row,
+        R"text(`inputs` is empty; name each input and its shape, as in {{"x", "(...)"}, {"gate", "(...)"}})text");
   }
   check_names(row, row.inputs, "input");
   check_names(row, row.parameters, "parameter");
   for (const Parameter& p : row.parameters) check_parameter(row, p);
   if (!is_plain(row.output)) {
-    refuse_row(row,
-               formatted("the name '{}' of its output has other characters than letters, digits "
-                         "and underscores, or no letter first",
-                         row.output));
+    refuse_row(row, formatted("the name '{}' of its output must have only letters, digits and "
+                              "underscores, and begin with a letter",
+                              row.output));
   }
   if (row.run == nullptr) refuse_row(row, "it has no `run`");
   if (row.reference == nullptr) {
@@ -117,7 +121,9 @@ void check_row(const Operator& row) {
                        [&](const OperatorInput& input) { return input.name == name; });
   };
   if (row.product && !(has_input("a") && has_input("b"))) {
-    refuse_row(row, "it says that it is a product, whose inputs are a and b");
+    refuse_row(row,
+               "it is registered as a product, but does not have the inputs a and b; name its "
+               "operands a and b");
   }
 }
 
@@ -130,7 +136,8 @@ Tensor reference_result(const Operator& op, const ReferenceCall& call) {
   Tensor golden = op.reference(call);
   if (golden.empty() || &golden.format() != &call.output) {
     const Case& c = call.test_case;
-    refuse_case(c.name, "the reference of '{}' gave {}; the golden result of a {} result is {}",
+    refuse_case(c.name,
+                "the reference of '{}' gave {}, but the golden result of a {} result must be {}",
                 op.name, golden.empty() ? "nothing" : golden.format().name, output_format(c).name,
                 call.output.name);
   }
@@ -140,7 +147,7 @@ Tensor reference_result(const Operator& op, const ReferenceCall& call) {
 void check_result(const Case& c, const Operator& op, const Tensor& result, int threads) {
   const Format& output = output_format(c);
   if (result.empty() || &result.format() != &output) {
-    refuse_case(c.name, "the operator '{}' gave {}; the case's output dtype is {}", op.name,
+    refuse_case(c.name, "the operator '{}' gave {}, but the case's output dtype is {}", op.name,
                 result.empty() ? "nothing" : result.format().name, output.name);
   }
   static std::mutex mutex;
@@ -154,7 +161,7 @@ void check_result(const Case& c, const Operator& op, const Tensor& result, int t
                            ? c.output().golden->shape()
                            : reference_result(op, {c, golden_format(c), threads}).shape();
   if (result.shape() != golden) {
-    refuse_case(c.name, "the operator '{}' gave a result of shape {}; its golden result has {}",
+    refuse_case(c.name, "the operator '{}' gave a result of shape {}, but its golden result has {}",
                 op.name, shape_text(result.shape()), shape_text(golden));
   }
   if (c.output().golden) return;

@@ -87,7 +87,7 @@ ScaledProduct product_of(const Case& c) {
                 a.name, b.name);
   }
   if (!output_format(c).is_float()) {
-    refuse_case(c.name, "scaled_matmul gives a float result, output_dtype is {}",
+    refuse_case(c.name, "output_dtype is {}, but the result of scaled_matmul is of a float dtype",
                 output_format(c).name);
   }
   for (const Format* f : {&a, &b}) {

@@ -64,8 +64,8 @@ ScaleGrid scale_grid(const Case& c, const std::string& attribute, const std::str
   const auto block = block_of(scaling);
   if (!block || rank < 2) {
     refuse_case(c.name,
-                "{} is '{}' of a tensor {}; it may be tensor, row, or blocks of a matrix "
-                "such as 1x128 and 128x128",
+                "{} is '{}', which does not fit a tensor of shape {}; give tensor, row, or blocks "
+                "of a matrix such as 1x128 or 128x128",
                 attribute, scaling, shape_text(x));
   }
   grid.block_rows = across ? block->second : block->first;
@@ -78,13 +78,12 @@ ScaleGrid scale_grid(const Case& c, const std::string& attribute, const std::str
 std::vector<double> scale_values(const Case& c, const std::string& name, const ScaleGrid& grid) {
   const Tensor& scales = c.input(name);
   if (scales.shape() != grid.shape) {
-    refuse_case(c.name, "{} is {}; its tensor has scales of the shape {}", name,
+    refuse_case(c.name, "{} has the shape {}, but the scales of its tensor have {}", name,
                 shape_text(scales.shape()), shape_text(grid.shape));
   }
   if (!scales.format().is_float() || !holds_format(format_named("float32"), scales.format())) {
     refuse_case(c.name,
-                "{} is {}; scales are float32, or of a format "
-                "whose values float32 holds",
+                "{} is {}, but scales must be float32, or of a format whose values float32 holds",
                 name, scales.format().name);
   }
   std::vector<double> values = scales.view().values();
@@ -92,7 +91,10 @@ std::vector<double> scale_values(const Case& c, const std::string& name, const S
   for (const double v : values) {
     int exponent = 0;
     if (std::isfinite(v) && std::frexp(v, &exponent) != 0.5) {
-      refuse_case(c.name, "{} holds {}, and scales is 'power_of_two'", name, number_text(v));
+      refuse_case(
+          c.name,
+          "{} holds {}, which is no power of two, but the parameter scales is 'power_of_two'", name,
+          number_text(v));
     }
   }
   return values;

@@ -117,8 +117,9 @@ std::vector<std::string> any_machine_notes(const Case& c) {
                 "sums that keep {} bits and are never promoted, the widest errors known for {}",
                 row.kept_bits.value, operand->name)
           : formatted("{} sums in any order", half ? start->name : row.accumulator.value);
-  return {
-      formatted("no machine is named: bounded as {}; a named machine has a tighter bound", sums)};
+  return {formatted(
+      "no machine is named, so that the bound is that of {}; name the machine for a tighter bound",
+      sums)};
 }
 
 double no_bound(const Format& output) {

@@ -151,10 +151,10 @@ const Format& operand_format(const Case& c, const std::vector<const char*>& name
     }
   }
   if (!output.is_float()) {
-    refuse_case(c.name,
-                "{} gives a float result, output_dtype is {}; the "
-                "operator cast converts",
-                c.op, output.name);
+    refuse_case(
+        c.name,
+        "output_dtype is {1}, but {0} gives a float result; convert it with the operator cast",
+        c.op, output.name);
   }
   return first;
 }

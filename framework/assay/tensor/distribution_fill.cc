@@ -370,7 +370,8 @@ std::string obstacle_of_outliers(const DrawCall& call) {
   const Channels channels = along_axis(call);
   const Outliers outliers = outliers_of(call, channels.extent);
   if (outliers.count <= channels.extent || channels.extent == 0) return "";
-  return formatted("there are not {} channels in shape {}", outliers.count, shape_text(call.shape));
+  return formatted("there are fewer than {} channels in a tensor of shape {}", outliers.count,
+                   shape_text(call.shape));
 }
 
 std::string obstacle_of_subnormals(const DrawCall& call) {

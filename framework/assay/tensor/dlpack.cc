@@ -41,7 +41,7 @@ const Format& format_of(const DLDataType& type) {
     if (row.code == type.code && row.bits == type.bits) return format_named(row.format);
   }
   // DLPack packs elements below 8 bits into bytes, but assay keeps each in a byte of its own.
-  refuse("a DLPack tensor: dtype code {} of {} bits is none that assay reads; convert it first",
+  refuse("a DLPack tensor: assay does not read dtype code {} of {} bits; convert the tensor first",
          static_cast<int>(type.code), static_cast<int>(type.bits));
 }
 
@@ -56,7 +56,7 @@ TensorView view_of(const DLTensor& t) {
   }
   if (t.dtype.lanes != 1) {
     refuse(
-        "a DLPack tensor: elements of {} lanes are not read; give the lanes a dimension of "
+        "a DLPack tensor: assay does not read elements of {} lanes; give the lanes a dimension of "
         "their own",
         t.dtype.lanes);
   }

@@ -17,10 +17,8 @@ std::int64_t element_count(std::span<const std::int64_t> shape) {
   std::int64_t count = 1;
   for (const std::int64_t extent : shape) {
     if (extent < 0 || __builtin_mul_overflow(count, extent, &count)) {
-      refuse(
-          "shape {} is not one of a tensor: extents must be at least 0 and their product "
-          "below 2^63",
-          shape_text(shape));
+      refuse("shape {} is not valid; extents must be at least 0 and their product below 2^63",
+             shape_text(shape));
     }
   }
   return count;
@@ -219,7 +217,7 @@ TensorView view_bytes(const void* data, const Format& format, Shape shape, Strid
   element_count(shape);
   if (strides.empty()) strides = contiguous_strides(shape);
   if (strides.size() != shape.size()) {
-    refuse("{} strides were given for shape {}: one a dimension is needed", strides.size(),
+    refuse("{} strides were given for shape {}; give one for each dimension", strides.size(),
            shape_text(shape));
   }
   return {static_cast<const std::byte*>(data), &format, std::move(shape), std::move(strides)};
@@ -227,8 +225,8 @@ TensorView view_bytes(const void* data, const Format& format, Shape shape, Strid
 
 TensorView view_span(const void* data, std::size_t count, const Format& format, Shape shape) {
   if (element_count(shape) != static_cast<std::int64_t>(count)) {
-    refuse("shape {} holds {} elements, the data has {}", shape_text(shape), element_count(shape),
-           count);
+    refuse("shape {} needs {} elements, but the data has {}", shape_text(shape),
+           element_count(shape), count);
   }
   return view_bytes(data, format, std::move(shape));
 }
@@ -236,8 +234,8 @@ TensorView view_span(const void* data, std::size_t count, const Format& format, 
 TensorView view_patterns(const void* patterns, std::size_t count, std::size_t width,
                          const Format& format, Shape shape) {
   if (width != static_cast<std::size_t>(format.storage_bytes)) {
-    refuse("patterns of {} bits were given for {}, whose elements have {}", 8 * width, format.name,
-           8 * format.storage_bytes);
+    refuse("patterns of {} bits were given for {}, but its elements have {} bits", 8 * width,
+           format.name, 8 * format.storage_bytes);
   }
   return view_span(patterns, count, format, std::move(shape));
 }

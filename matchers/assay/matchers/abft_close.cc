@@ -12,7 +12,9 @@ namespace assay {
 AbftMatcher::AbftMatcher(Reference golden_or_case) : first_(std::move(golden_or_case)) {}
 AbftMatcher::AbftMatcher(Reference a, Reference b) : first_(std::move(a)), second_(std::move(b)) {
   if (first_.as_case() != nullptr || second_->as_case() != nullptr) {
-    refuse("AbftClose takes two operands, or one case; a case is no operand");
+    refuse(
+        "AbftClose(a, b) takes two operands, and a case is not an operand; give AbftClose(case) or "
+        "two tensors");
   }
 }
 
@@ -38,9 +40,11 @@ ThresholdSpec AbftMatcher::spec() const {
   ThresholdSpec spec = parse_threshold(threshold_);
   if (groups_ && (*groups_ != 0 || spec.group_width() != 0)) {
     if (!spec.threshold->takes("groups")) {
-      refuse("{} checks whole rows; groups are rounding_variance's", spec.threshold->name);
+      refuse("the threshold {} checks only whole rows; leave groups out, or use rounding_variance",
+             spec.threshold->name);
     }
-    if (*groups_ < 0) refuse("a group has at least one column");
+    if (*groups_ < 0)
+      refuse("the number of columns in a group must be at least 1, or 0 for whole rows");
     spec.groups = *groups_;
   }
   if (columns_) spec.columns = *columns_;
@@ -55,7 +59,7 @@ AbftMatcher AbftMatcher::machine(const std::string& name) const {
 }
 
 AbftMatcher AbftMatcher::bias(Reference values) const {
-  if (!second_) refuse("a bias goes with two operands: AbftClose(a, b)");
+  if (!second_) refuse("a bias is only for two operands; use AbftClose(a, b)");
   return with([&](auto& m) { m.bias_ = std::move(values); });
 }
 
@@ -93,8 +97,8 @@ MatchReport AbftMatcher::check(const TensorView& actual) const {
     if (!epilogue.empty()) {
       if (!request.checksums->threshold->takes_residuals) {
         refuse(
-            "{} has no use for an accumulator or a residual; residual_compensated has, as in "
-            ".threshold(\"residual_compensated\")",
+            "the threshold {} does not use an accumulator or a residual; use residual_compensated, "
+            "as in .threshold(\"residual_compensated\")",
             request.checksums->threshold->name);
       }
       origin.epilogue = &epilogue;

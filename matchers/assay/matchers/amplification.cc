@@ -39,8 +39,9 @@ MatchReport AmplificationMatcher::check(const TensorView& actual) const {
   const bool fits = y.shape.size() >= actual.shape.size() &&
                     std::equal(actual.shape.begin(), actual.shape.end(), y.shape.begin());
   if (!fits) {
-    return {Outcome::kNotComparable, formatted("coordinates {} do not belong to elements {}",
-                                               shape_text(y.shape), shape_text(actual.shape))};
+    return {Outcome::kNotComparable,
+            formatted("coordinates of shape {} do not fit elements of shape {}",
+                      shape_text(y.shape), shape_text(actual.shape))};
   }
   // The elements that differ are those that the gate reports as mismatches, by the case's own bound
   // or by the tolerances that were set.
@@ -60,7 +61,7 @@ MatchReport AmplificationMatcher::check(const TensorView& actual) const {
     if (v.outcome == Outcome::kNotComparable) return {v.outcome, v.because};
     if (v.bound.rule == Rule::kStatistics) {
       return {Outcome::kNotComparable,
-              formatted("standard {} says nothing of single elements; give .rtol() and .atol()",
+              formatted("standard {} does not judge single elements; give .rtol() and .atol()",
                         v.bound.standard)};
     }
     mismatches.insert(mismatches.end(), v.worst.begin(), v.worst.end());
@@ -94,8 +95,9 @@ MatchReport AmplificationMatcher::check(const TensorView& actual) const {
     return {actual.size() == 0 ? Outcome::kUntrusted : Outcome::kFail,
             formatted("none of {} elements differs", actual.size())};
   }
-  std::string text = formatted("{} of {} elements at an index about to change{}", amplified.size(),
-                               actual.size(), list(amplified));
+  std::string text =
+      formatted("{} of {} elements differ where their coordinate is near a whole number{}",
+                amplified.size(), actual.size(), list(amplified));
   if (!others.empty()) text += formatted("\n{} elsewhere{}", others.size(), list(others));
   return {others.empty() ? Outcome::kPass : Outcome::kFail, text, notes};
 }

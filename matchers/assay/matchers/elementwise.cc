@@ -41,11 +41,12 @@ MatchReport ElementwiseMatcher::check_outputs(const std::vector<NamedView>& actu
   const FloatEnvironment environment;
   const Case* c = reference_.as_case();
   if (c == nullptr || !c->names_outputs()) {
-    return {
-        Outcome::kNotComparable,
-        c == nullptr
-            ? "outputs by name are compared with a case that has several outputs"
-            : formatted("case {} has one output, without a name: give that tensor alone", c->name)};
+    return {Outcome::kNotComparable,
+            c == nullptr
+                ? "outputs by name can be compared only with a case that has several outputs"
+                : formatted("case {} has only one output, without a name; give that tensor instead "
+                            "of outputs by name",
+                            c->name)};
   }
   std::string overridden;
   const GateRequest request = said_request(words, overridden);

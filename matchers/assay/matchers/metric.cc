@@ -163,7 +163,10 @@ NoWorseMatcher::NoWorseMatcher(Reference reference_implementation, Reference gol
 NoWorseMatcher NoWorseMatcher::by(std::string_view metric) const {
   const Metric& row = metric_named(metric);
   if (larger_is_better(row)) {
-    refuse("NoWorseThan compares errors, and {} is none: larger is better", metric);
+    refuse(
+        "NoWorseThan compares errors, but {} is no error, because larger is better; choose another "
+        "metric",
+        metric);
   }
   return with([&](auto& m) { m.metric_ = &row; });
 }
@@ -229,9 +232,10 @@ MatchReport NoWorseMatcher::check(const TensorView& actual) const {
 std::string NoWorseMatcher::describe(bool negated) const {
   const TensorView b = reference_.tensor_or_golden();
   return formatted(
-      "is {} than the {} reference implementation of shape {} against {} ({} at most {} x)",
-      negated ? "worse" : "no worse", b.format->name, shape_text(b.shape), golden_.text(),
-      metric_->words, short_number(factor_, 4));
+      "is {} than the {} reference implementation of shape {}: its {} is {} {} times that of the "
+      "reference implementation, both measured against {}",
+      negated ? "worse" : "no worse", b.format->name, shape_text(b.shape), metric_->words,
+      negated ? "more than" : "at most", short_number(factor_, 4), golden_.text());
 }
 
 MetricMatcher SnrAtLeast(Reference reference, double decibels) {

@@ -58,7 +58,8 @@ bool RateMatcher::MatchAndExplain(const Rate& rate, testing::MatchResultListener
   const char* const bad = at_least_ ? "miss" : "false alarm";
   if (rate.trials == 0 && rate.events == 0) {
     *listener << formatted(
-        "which cannot be trusted: there are no trials; {} without a {} would show it",
+        "which cannot be trusted, because there are no trials; {} trials without a {} would show "
+        "it",
         grouped(*needed(rate)), bad);
     return false;
   }
