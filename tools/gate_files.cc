@@ -201,7 +201,7 @@ void choose_cases(const GateFileOptions& o, int threads,
   }
   const bool none_known = std::none_of(o.filter.chosen.begin(), o.filter.chosen.end(), is_known);
   if (found.cases == 0 && all > 0 && none_known) {
-    throw file_error<NoCaseError>(joined(o.golden), "", "--exclude leaves none of its {} cases",
+    throw file_error<NoCaseError>(joined(o.golden), "", "--exclude leaves out all of its {} cases",
                                   all);
   }
 }

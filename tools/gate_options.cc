@@ -109,7 +109,7 @@ void check_gate_options(const GateOptions& o) {
     refuse("--pairs names the outputs; leave --outputs out");
   }
   if (o.repeat && !o.update_baseline) {
-    refuse("--baseline-repeat goes with --update-baseline");
+    refuse("--baseline-repeat is only for --update-baseline; leave one out or add the other");
   }
 }
 

@@ -97,7 +97,7 @@ void register_swiglu() {
        .inputs = {{.name = "x", .shape = "(...)"}, {.name = "gate", .shape = "(...)"}},
        .parameters = {{.name = "output_dtype",
                        .kind = assay::ParameterKind::kDtype,
-                       .words = "of the result; that of x where nothing is said"}},
+                       .words = "of the result; that of x if not given"}},
        .run = run,
        .reference = reference,
        .tolerance = tolerance,

@@ -187,7 +187,8 @@ void define_finding(py::module_& m) {
                     "does not.")
       .def_property_readonly("evidence", &evidence_of,
                              "By parameter: value, other_value (the value that would change fewest "
-                             "elements; None), differ of so many, same (values that change none).")
+                             "elements; None), differ (elements that would change) of all "
+                             "elements, same (values that change none).")
       .def_readonly("rivals", &Finding::rivals,
                     "Of 'undecided': other models that fit, at most a few.")
       .def_property_readonly(

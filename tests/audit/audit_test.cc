@@ -334,11 +334,11 @@ TEST(Audit, WhatCannotBeAsked) {
   const auto exact = [](const Trial& trial) -> Answer {
     return {changed_elements(trial.subject.clean, trial.output) == 0, "", ""};
   };
-  const AuditResult none = audit_of_files(exact, {}, "it says nothing of this dtype");
+  const AuditResult none = audit_of_files(exact, {}, "it has no rule for this dtype");
   ASSERT_EQ(none.targets[0].findings.size(), 1u);
   EXPECT_EQ(none.targets[0].findings[0].kind, Finding::Kind::kNotComparable);
   EXPECT_EQ(none.targets[0].findings[0].subject, "float32");
-  EXPECT_EQ(none.targets[0].findings[0].because, "it says nothing of this dtype");
+  EXPECT_EQ(none.targets[0].findings[0].because, "it has no rule for this dtype");
   EXPECT_EQ(none.trials, 0);
   const AuditResult empty = audit_of_files(exact, {}, "", subject_of("float32", {0}));
   ASSERT_EQ(empty.targets[0].findings.size(), 1u);

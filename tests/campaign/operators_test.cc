@@ -410,7 +410,7 @@ TEST(OperatorPlans, Mistakes) {
       StartsWith("p.json: cell 1: case softmax: softmax does not know the parameter 'axes'"));
   EXPECT_EQ(
       message("softmax", right + R"("shape": [4], "attributes": {"output_dtype": "float32"})"),
-      "p.json: cell 1: 'output_dtype' is the cell's own key, none of 'attributes'");
+      "p.json: cell 1: 'output_dtype' is a key of the cell; move it out of 'attributes'");
   EXPECT_THAT(message("layernorm", R"("gates": "tolerance", "shape": [4, 8],
                                       "distribution": {"wieght": "uniform"})"),
               StartsWith("p.json: cell 1: layernorm has no input 'wieght' (did you mean "

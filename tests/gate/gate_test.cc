@@ -156,14 +156,15 @@ TEST(Benchmark, IsTheOtherProducersOutput) {
 
 TEST(Benchmark, IsMissing) {
   const Case alone = dual({{"target", 0.5}});
-  EXPECT_EQ(MeetsStandard("cann_l0", alone).check(alone.output().recorded.at("target").tensor).text,
-            "the standard compares with a reference implementation's output, and there is none but "
-            "'target'");
+  EXPECT_EQ(
+      MeetsStandard("cann_l0", alone).check(alone.output().recorded.at("target").tensor).text,
+      "the standard compares with a reference implementation's output, but there is only that of "
+      "'target', which is judged");
   const Case none = dual({});
   const Tensor out = *none.output().golden;
   EXPECT_EQ(
       MeetsStandard("cann_l0", none).check(out).text,
-      "the standard compares with a reference implementation's output, and the case has none");
+      "the standard compares with a reference implementation's output, but the case has none");
   EXPECT_EQ(MeetsStandard("cann_l0", alone).reference_implementation("other").check(out).text,
             "there is no recorded output of the reference implementation 'other'");
 }
@@ -214,7 +215,7 @@ TEST(GateSampled, SaysWhereNoRowsAreDrawn) {
   GateRequest request;
   request.sample = RowSample{};
   EXPECT_EQ(gate_case(c, output, request).because(),
-            without + ", and rows are drawn of products and of attention alone");
+            without + ", and rows can be drawn only for products and attention");
 }
 
 // The reference implementation of sampled rows is the same rows of the other output, which has the

@@ -165,7 +165,7 @@ TEST(Regate, SaysWhatItLacks) {
             "cannot tell from the saved metrics: they say what would pass at atol 0.");
   const SavedResult none = saved_of(not_comparable("the shapes differ"));
   EXPECT_EQ(regate(none, same_bits()).because,
-            "no metrics were saved, for it was judged: the shapes differ");
+            "no metrics were saved, because it was judged: the shapes differ");
 }
 
 TEST(Regate, Statistics) {

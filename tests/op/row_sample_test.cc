@@ -185,7 +185,7 @@ TEST(RowSampleTest, WhatHasNoRowsIsRefused) {
   Case sum = operation(
       "add", {{"a", random_tensor("float32", {4}, 1)}, {"b", random_tensor("float32", {4}, 2)}});
   sum.name = "sum";
-  EXPECT_EQ(why_no_rows(sum), "rows are drawn of products and of attention alone");
+  EXPECT_EQ(why_no_rows(sum), "rows can be drawn only for products and attention");
   EXPECT_THROW(sample_rows(sum, {}), std::invalid_argument);
   EXPECT_THROW(sample_rows(sampled_cases().at("plain"), {.rows = 0}), std::invalid_argument);
 }

@@ -78,9 +78,9 @@ the smallest errors seen
 target        dtype    all, ulp  one, ulp  all, roundings  blind           case
 check.py <b>  float32  38        > 1 000   -               1 500 of 2 000  x
 blind: so many of the smallest elements could be 0 together, and it passes
-all, ulp: every element so many representable values too large
-one, ulp: the largest element alone so many representable values too small
-all, roundings: every element off by so many times the output's rounding, 2^-precision of the value
+all, ulp: every element is too large by a number of representable values
+one, ulp: only the largest element is too small, by a number of representable values
+all, roundings: every element is wrong by a multiple of the output's rounding, 2^-precision of the value
 
 verdicts that depend on the size
 target        dtype    corruption  verdicts

@@ -104,7 +104,7 @@ TEST_F(GateMany, CasesAreChosenAndLeftOut) {
   EXPECT_THAT(run("assay gate a.h5 b.h5 --case nothing"),
               Exits(3, "error: a.h5, b.h5: no case matches 'nothing'; the 2 files have 5 cases"));
   EXPECT_THAT(run("assay gate a.h5 --exclude '*'"),
-              Exits(3, "error: a.h5: --exclude leaves none of its 4 cases"));
+              Exits(3, "error: a.h5: --exclude leaves out all of its 4 cases"));
   EXPECT_THAT(run("assay gate a.h5 --exclude nothing").out,
               HasSubstr("\nnote: --exclude nothing: no case matches it\n"));
 }

@@ -116,8 +116,7 @@ TEST_F(GateSample, WhatIsNotSampledIsSaid) {
   const Ran other = run("assay gate y.h5 --outputs yo.h5 --sample rows=20");
   EXPECT_THAT(other, Exits(3));
   EXPECT_THAT(other.out, HasSubstr("case y has no golden result; compute one from its inputs,"
-                                   " and rows are drawn of products and of attention "
-                                   "alone"));
+                                   " and rows can be drawn only for products and attention"));
   // Options that exclude each other, and a text that is not a sample.
   EXPECT_EQ(run("assay gate g.h5 --outputs o.h5 --sample rows=20 --mutate").code, 2);
   const Ran wrong = run("assay gate g.h5 --outputs o.h5 --sample rows=x");

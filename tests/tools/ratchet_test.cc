@@ -53,7 +53,7 @@ TEST_F(Baselines, WorseByMoreThanItsNoiseFails) {
   EXPECT_THAT(
       ran.out,
       HasSubstr("\nx: worse: worse than the baseline: max abs error is 0.002 and was 0.001, "
-                "more than its noise (10 %, for nothing says what it is); "));
+                "more than its noise (10 %, because it is not known); "));
   EXPECT_THAT(ran.out,
               HasSubstr("; largest error / bound is 0.2 and was 0.1, more than its noise (10 %"));
   EXPECT_THAT(ran.out,
@@ -91,7 +91,9 @@ TEST_F(Baselines, WhatRepeatsDifferByIsNoise) {
   EXPECT_THAT(ran.out, HasSubstr("max abs error is 0.0021 and was 0.0015, more than its noise "
                                  "(what its 2 repeats differ by)"));
   EXPECT_THAT(run("assay gate g.h5 --baseline b.json --baseline-repeat"),
-              Exits(2, "error: --baseline-repeat goes with --update-baseline"));
+              Exits(2,
+                    "error: --baseline-repeat is only for --update-baseline; leave one out or add "
+                    "the other"));
 }
 
 // A right result's errors are random. The theory of their squares gives the noise of the RMSE.

@@ -151,7 +151,7 @@ for name in ("a", "b/c"):
 
 TEST_F(TwoPlaces, TheOutputDtypeIsThatOfOutputsOfLessPrecision) {
   const std::string note =
-      "float32 [4,8]; the output dtype is that of the output, for the golden result has more "
+      "float32 [4,8]; the output dtype is that of the output, because the golden result has more "
       "precision";
   EXPECT_EQ(passed("gold64 --outputs out32"), note);
   EXPECT_EQ(passed("gold64 --outputs out32 --dtype float32"), "float32 [4,8]");
@@ -166,7 +166,8 @@ TEST_F(TwoPlaces, TheOutputDtypeIsThatOfOutputsOfLessPrecision) {
 
 TEST_F(TwoPlaces, RawOutputsHaveTheDtypeAndShapeOfTheirGoldenResults) {
   const std::string shape =
-      "; the shape is that of the other side, for the sizes agree: 2 arrays, the first raw32/a.bin";
+      "; the shape is that of the other side, because the sizes agree: 2 arrays, the first "
+      "raw32/a.bin";
   const std::string both =
       "float32 [4,8]; the dtype is that of the other side: 2 arrays, the first raw32/a.bin" + shape;
   EXPECT_EQ(passed("gold32 --outputs raw32"), both);

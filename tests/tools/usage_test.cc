@@ -222,7 +222,7 @@ TEST_F(Usage, ListOfEveryTableHasItsRows) {
   EXPECT_THAT(run("assay list distributions").out,
               AllOf(StartsWith("normal: mean + deviation N(0, 1)\n  source: Box and Muller"),
                     HasSubstr("\n  nu=3                  degrees of freedom\n"),
-                    HasSubstr("\n  count=                or so many channels\n")));
+                    HasSubstr("\n  count=                or the number of these channels\n")));
   EXPECT_THAT(run("assay list attributes").out,
               AllOf(StartsWith("attribute"), HasSubstr("\nround_expected         a bool")));
   for (const char* table : {"dtypes", "machines", "operators", "standards", "thresholds", "faults",

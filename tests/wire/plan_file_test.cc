@@ -308,7 +308,8 @@ TEST(PlanFile, Datasets) {
             "p.json: cell 1: datasets cannot be read here");
   EXPECT_EQ(message_of(plan_of(R"("dataset": "d.h5", "gates": "v_abft", "shape": [1, 1, 1])")),
             "p.json: cell 1: a dataset's cases bring their own 'shape'");
-  EXPECT_EQ(message_with("case", R"("x")"), "p.json: cell 1: 'case' goes with 'dataset'");
+  EXPECT_EQ(message_with("case", R"("x")"),
+            "p.json: cell 1: 'case' is only for 'dataset'; leave it out");
   const auto lister = [](const std::string& file, const std::string& glob) {
     EXPECT_EQ(file, "/plans/d.h5");
     DatasetCases found;

@@ -131,22 +131,24 @@ TEST(StandardsFile, MistakesAreNamed) {
   EXPECT_THAT(refusal_of(of_float32(R"({"limits": {"share_ulp": 1}})")),
               HasSubstr("'share_ulp' needs its entry in 'parameters'"));
   EXPECT_THAT(refusal_of(of_float32(R"({"rtol": 1, "parameters": {"mere": 1}})")),
-              HasSubstr("'parameters' has 'mere', and 'limits' does not"));
-  EXPECT_THAT(refusal_of(of_float32(R"({"small_value": 1, "rtol": 1})")), HasSubstr("go together"));
+              HasSubstr("'parameters' has 'mere', but 'limits' does not; add it there"));
+  EXPECT_THAT(refusal_of(of_float32(R"({"small_value": 1, "rtol": 1})")),
+              HasSubstr("only for use together"));
   EXPECT_THAT(refusal_of(file_of(R"("dtypes": {"float23": {"rtol": 1}})")), HasSubstr("float23"));
   const std::pair<const char*, const char*> rows[] = {
       {R"({"rtol": 1, "rule": "sums"})",
        "float32: 'rule' is one of sum, either, largest, symmetric, not 'sums'"},
-      {R"({"rtol": 1, "floor": 1})", "'floor' goes with the rules largest and symmetric"},
-      {R"({"rtol": 1, "atol": 1, "rule": "largest"})", "'atol' goes with the rules sum and either"},
-      {R"({"ulp": 1, "rule": "sum"})", "'rule' goes with rtol or atol"},
+      {R"({"rtol": 1, "floor": 1})", "'floor' is only for the rules largest and symmetric"},
+      {R"({"rtol": 1, "atol": 1, "rule": "largest"})",
+       "'atol' is only for the rules sum and either"},
+      {R"({"ulp": 1, "rule": "sum"})", "'rule' is only for rtol or atol"},
       {R"({"ulp": 1, "bits": true})", "give bits, or ulp, or rtol and atol, not both"},
-      {R"({"bits": false})", "'bits' is true, or not there"},
-      {R"({"ulp": 1, "or_ulp": 1})", "'or_ulp' goes with rtol or atol"},
-      {R"({"limits": {"mere": 1}, "share": 0.1})", "'share' goes with rtol or atol, ulp or bits"},
+      {R"({"bits": false})", "'bits' must be true; leave it out otherwise"},
+      {R"({"ulp": 1, "or_ulp": 1})", "'or_ulp' is only for rtol or atol"},
+      {R"({"limits": {"mere": 1}, "share": 0.1})", "'share' is only for rtol or atol, ulp or bits"},
       {R"({"any_of": []})", "any_of: an array of objects: of the limits of each, one is enough"},
       {R"({"any_of": [{"mere": 1}]})",
-       "any_of: of one limit alone there is no other: write it in limits"},
+       "any_of: any_of has an object with only one limit; write it in limits"},
       {R"({"limits": {"mere": {"at_least": 1}}})", "mere: unknown key 'at_least'"},
       {R"({"limits": {"mere": {"below": 1, "at_most": 1}}})", "one of below, at_most, not several"},
       {R"({"limits": {"mere": {}}})", "mere: one of below, at_most is needed"},
@@ -158,7 +160,7 @@ TEST(StandardsFile, MistakesAreNamed) {
     EXPECT_THAT(refusal_of(of_float32(row)), HasSubstr(message)) << row;
   }
   EXPECT_THAT(refusal_of(file_of(R"("dtypes": {"int8": {"atol": 1, "or_ulp": 1}})")),
-              HasSubstr("'or_ulp' goes with floats: of other dtypes atol says it"));
+              HasSubstr("'or_ulp' is only for floats; for other dtypes use atol"));
   EXPECT_THAT(refusal_of(file_of(R"("growth": "fast", "dtypes": {"*": {"rtol": 1}})")),
               HasSubstr("'growth' is one of none, twice_from_2048, atb, linear, not 'fast'"));
   EXPECT_THAT(refusal_of(file_of(R"("nan": "same", "dtypes": {"*": {"rtol": 1}})")),
@@ -208,8 +210,8 @@ TEST(StandardsFile, Names) {
 
 TEST(StandardsFile, SmallValuesGoWithATolerance) {
   EXPECT_EQ(refusal_of(of_float32(R"({"ulp": 1, "small_value": 1, "small_atol": 1})")),
-            "own.json: standard 'own': float32: small_value goes with rtol or atol, which judge "
-            "all other elements");
+            "own.json: standard 'own': float32: small_value is only for rtol or atol, which judge "
+            "all other elements; add one of them");
 }
 
 TEST(StandardsFile, OfAFile) {

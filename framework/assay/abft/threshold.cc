@@ -74,8 +74,8 @@ constexpr ThresholdParameter kSampleB = {"sample_b", "the same of B", &Spec::sam
 constexpr ThresholdParameter kRaise = {"raise", "sampled: the threshold times this", &Spec::raise};
 constexpr ThresholdParameter kRecheck = {
     "recheck", "1, sampled: a detection is checked again with everything", &Spec::recheck};
-constexpr ThresholdParameter kTop = {"top", "y of so many largest values; 0: exactly", &Spec::top,
-                                     "a number of values, or 0 for all"};
+constexpr ThresholdParameter kTop = {"top", "how many of the largest values give y; 0: all values",
+                                     &Spec::top, "a number of values, or 0 for all"};
 constexpr ThresholdParameter kLambda = {"lambda", "probabilistic, with this lambda", &Spec::lambda};
 constexpr ThresholdParameter kArithmetic = {
     "arithmetic", "what both sides of a check are summed in: below", &Spec::arithmetic};

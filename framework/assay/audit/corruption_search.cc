@@ -90,14 +90,15 @@ std::int64_t roundoffs_of(const Format& f) {
 }
 
 constexpr SightRow kSights[] = {
-    {{"all_ulp", "all, ulp", "every element so many representable values too large"},
+    {{"all_ulp", "all, ulp", "every element is too large by a number of representable values"},
      all_moved,
      ordinals_of},
-    {{"one_ulp", "one, ulp", "the largest element alone so many representable values too small"},
+    {{"one_ulp", "one, ulp",
+      "only the largest element is too small, by a number of representable values"},
      one_moved,
      ordinals_of},
     {{"all_rounding", "all, roundings",
-      "every element off by so many times the output's rounding, 2^-precision of the value"},
+      "every element is wrong by a multiple of the output's rounding, 2^-precision of the value"},
      all_rounded,
      roundoffs_of},
 };

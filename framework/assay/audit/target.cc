@@ -30,7 +30,7 @@ std::string StandardTarget::why_not(const Subject& subject) {
     for (const ElementCheck& check : *checks) {
       if (!check.why_not.empty()) return check.why_not;
     }
-    return checks->empty() ? "it says nothing of this dtype" : "";
+    return checks->empty() ? "it has no rule for this dtype" : "";
   } catch (const Refusal& e) {
     return e.reason();
   }

@@ -107,7 +107,7 @@ Allowed allowed(std::string_view metric, const BaselineEntry& old, const Verdict
     return {was.high * std::sqrt(r.limit.limit / r.limit.parameter),
             "what its expected error allows"};
   }
-  return {was.high * (1 + kUnknownNoise), "10 %, for nothing says what it is"};
+  return {was.high * (1 + kUnknownNoise), "10 %, because it is not known"};
 }
 
 }  // namespace

@@ -42,9 +42,10 @@ ReferenceImplementation find_reference_implementation(const Case& c, const GateR
             formatted("there is no recorded output of the reference implementation '{}'", asked)};
   }
   if (found.empty()) {
-    return {nullptr, "the standard compares with a reference implementation's output, and " +
-                         (judged.empty() ? "the case has none"
-                                         : formatted("there is none but '{}'", judged))};
+    return {nullptr, "the standard compares with a reference implementation's output, but " +
+                         (judged.empty()
+                              ? "the case has none"
+                              : formatted("there is only that of '{}', which is judged", judged))};
   }
   std::vector<std::string> producers;
   for (const auto& [producer, read] : found) producers.push_back(producer);

@@ -289,7 +289,7 @@ Verdict regate(const SavedResult& saved, const Bound& bound, bool blindness_is_a
         Outcome::kNotComparable,
         formatted(
             "no metrics were saved{}",
-            saved.because.empty() ? "" : formatted(", for it was judged: {}", saved.because)));
+            saved.because.empty() ? "" : formatted(", because it was judged: {}", saved.because)));
     return verdict;
   }
   for (const Metrics& m : saved.metrics) {

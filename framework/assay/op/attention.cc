@@ -512,37 +512,37 @@ void generate_attention(const Recipe& recipe, Case& c) {
 }  // namespace
 
 std::vector<Operator> attention_operators() {
-  return {{.name = "attention",
-           .summary = "softmax(scale q k^T) v",
-           .inputs = {{.name = "q", .shape = "(..., L, D)"},
-                      {.name = "k", .shape = "(..., S, D)"},
-                      {.name = "v", .shape = "(..., S, E)"},
-                      {.name = "positions",
-                       .shape = "(..., L) or (L)",
-                       .optional = true,
-                       .words = "of queries among the keys, for causal"}},
-           .parameters = unit_parameters(
-               order_parameters(
-                   {flag_parameter("causal", "query i sees keys 0 to i alone, or to its position"),
-                    {.name = "scale",
-                     .kind = ParameterKind::kNumber,
-                     .words = "what scores are multiplied by; 1 / sqrt(D) where "
-                              "nothing is said"},
-                    count_parameter("tile",
-                                    "so many keys are taken at a time, with a running "
-                                    "maximum and sum; 0: all at once")}),
-               false),
-           .output = "o",
-           .run = run_attention,
-           .reference = attention_reference,
-           .output_format = computed_format,
-           .element_bounds = [](const Case& c, const Machine& machine,
-                                int) { return attention_bounds(c, machine); },
-           .machine_free_bounds = true,
-           .expected_errors = attention_errors,
-           .tolerance = attention_tolerance,
-           .generate = generate_attention,
-           .attention = true}};
+  return {
+      {.name = "attention",
+       .summary = "softmax(scale q k^T) v",
+       .inputs = {{.name = "q", .shape = "(..., L, D)"},
+                  {.name = "k", .shape = "(..., S, D)"},
+                  {.name = "v", .shape = "(..., S, E)"},
+                  {.name = "positions",
+                   .shape = "(..., L) or (L)",
+                   .optional = true,
+                   .words = "of queries among the keys, for causal"}},
+       .parameters = unit_parameters(
+           order_parameters(
+               {flag_parameter("causal", "query i sees only the keys 0 to i, or to its position"),
+                {.name = "scale",
+                 .kind = ParameterKind::kNumber,
+                 .words = "what scores are multiplied by; 1 / sqrt(D) if not given"},
+                count_parameter("tile",
+                                "number of keys that are taken at a time, with a running "
+                                "maximum and sum; 0: all at once")}),
+           false),
+       .output = "o",
+       .run = run_attention,
+       .reference = attention_reference,
+       .output_format = computed_format,
+       .element_bounds = [](const Case& c, const Machine& machine,
+                            int) { return attention_bounds(c, machine); },
+       .machine_free_bounds = true,
+       .expected_errors = attention_errors,
+       .tolerance = attention_tolerance,
+       .generate = generate_attention,
+       .attention = true}};
 }
 
 }  // namespace assay

@@ -50,7 +50,7 @@ constexpr KnownAttribute kKnown[] = {
     flag("round_expected",
          "whether the golden result is rounded to the output's dtype before it is compared"),
     text("infinity", "which infinities are accepted: sign, saturating or fewer"),
-    integer("max_mismatches", "so many mismatches are forgiven"),
+    integer("max_mismatches", "number of mismatches that are forgiven"),
     number("max_mismatch_fraction", "this fraction of the elements is forgiven"),
     integer("accumulations", "the additions behind an element, where the operands do not say"),
     text("machine", "the machine whose accumulation the case is judged by"),

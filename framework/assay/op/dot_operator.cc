@@ -173,22 +173,23 @@ std::vector<Parameter> product_parameters(std::vector<Parameter> own) {
   std::vector<std::string> roundings;
   for (const Rounding r : kComputeRoundings) roundings.emplace_back(rounding_name(r));
   const std::vector<Parameter> more = {
-      dtype_parameter(
-          "output_dtype",
-          "of the result; where nothing is said int32 of int8, float32 of 8-bit floats, else "
-          "the operands'"),
+      dtype_parameter("output_dtype",
+                      "of the result; if not given, int32 for int8, float32 for 8-bit floats, and "
+                      "that of the operands for others"),
       dtype_parameter("compute_dtype",
                       "what float32 operands are rounded to first, tfloat32, hfloat32 or bfloat16; "
-                      "nothing where nothing is said"),
+                      "not rounded if not given"),
       word_parameter("compute_rounding", roundings, "how they are"),
       {.name = "promotion_interval",
        .kind = ParameterKind::kInteger,
        .default_value = "0",
        .least = 0,
        .most = std::numeric_limits<int>::max(),
-       .words = "after so many terms a partial sum is added to a float32; 0: as the machine does"},
+       .words = "number of terms after which a partial sum is added to a float32; 0: as the "
+                "machine does"},
       count_parameter(
-          "split_k", "K is summed in parts of so many terms, which are added in order; 0: in one")};
+          "split_k",
+          "number of terms in a part of K, whose sums are added in order; 0: K is one part")};
   own.insert(own.end(), more.begin(), more.end());
   return own;
 }
@@ -462,7 +463,7 @@ void generate_dot(const Recipe& recipe, Case& c) {
 
 std::vector<Operator> dot_operators() {
   return {{.name = "dot",
-           .summary = "c + a . b, n times, each sum by itself",
+           .summary = "c + a . b, n times, each sum separately",
            .inputs = {{.name = "a", .shape = "(n, K)"},
                       {.name = "b", .shape = "(n, K)"},
                       {.name = "c", .shape = "(n)", .words = "where each sum starts"}},

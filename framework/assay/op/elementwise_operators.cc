@@ -253,17 +253,17 @@ void generate_axpy(const Recipe& recipe, Case& c) {
 // Returns the common part of all operators of this family.
 template <const Operation& operation>
 Operator elementwise_row(const char* name, const char* summary) {
-  Operator row = {.name = name,
-                  .summary = summary,
-                  .run = run_elementwise<operation>,
-                  .reference = elementwise_reference<operation>,
-                  .output_format = computed_format,
-                  .no_element_bounds =
-                      "each element is computed by itself: its tolerance says how "
-                      "far it may be off",
-                  .expected_errors = elementwise_errors<operation>,
-                  .tolerance = elementwise_tolerance<operation>,
-                  .generate = generate_vector};
+  Operator row = {
+      .name = name,
+      .summary = summary,
+      .run = run_elementwise<operation>,
+      .reference = elementwise_reference<operation>,
+      .output_format = computed_format,
+      .no_element_bounds =
+          "each element is computed separately, and its tolerance says how far it may be off",
+      .expected_errors = elementwise_errors<operation>,
+      .tolerance = elementwise_tolerance<operation>,
+      .generate = generate_vector};
   for (const char* input : operation.names) {
     if (input != nullptr) row.inputs.push_back({.name = input, .shape = "(...)"});
   }

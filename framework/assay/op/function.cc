@@ -350,8 +350,7 @@ Operator function_row(const char* name, const char* summary,
           .reference = function_reference<golden>,
           .output_format = computed_format,
           .no_element_bounds =
-              "each element is computed by itself: its tolerance says how far it "
-              "may be off",
+              "each element is computed separately, and its tolerance says how far it may be off",
           .tolerance = [](const Case& c) { return function_tolerance<function>(c, any_machine()); },
           .machine_tolerance = function_tolerance<function>,
           .generate = generate_vector};

@@ -51,14 +51,14 @@ std::vector<Parameter> split_parameters() {
   std::vector<std::string> orders(std::begin(kPartOrderWords), std::end(kPartOrderWords));
   return {
       count_parameter("split_first",
-                      "terms of the first part, where it has others than split_k; 0: it has not"),
-      count_parameter("split_parts",
-                      "pieces of split_k terms go to so many parts in turn; 0: each is a part"),
+                      "number of terms in the first part, if it is not split_k; 0: it is split_k"),
+      count_parameter(
+          "split_parts",
+          "number of parts that get pieces of split_k terms in turn; 0: each piece is a part"),
       word_parameter("split_order", orders, "in which the sums of parts are added"),
-      dtype_parameter("split_dtype",
-                      "what the sum of a part is rounded to; float32 where nothing is said"),
+      dtype_parameter("split_dtype", "what the sum of a part is rounded to; float32 if not given"),
       dtype_parameter("split_sum_dtype",
-                      "what sums of parts are rounded to; float32 where nothing is said")};
+                      "what sums of parts are rounded to; float32 if not given")};
 }
 
 KSplit split_of(const Case& c) {

@@ -250,17 +250,15 @@ std::vector<Parameter> plan_parameters(std::vector<Parameter> own) {
       *std::find_if(own.begin(), own.end(), [](const Parameter& p) { return p.name == "lanes"; });
   lanes.default_value.clear();
   lanes.words += "; the orders lanes and halves need it, and no other takes it and what follows";
-  own.push_back(
-      dtype_parameter("sum_dtype",
-                      "of partial sums: float16, bfloat16, float32 or float64; that of the "
-                      "machine's unit where nothing is said"));
+  own.push_back(dtype_parameter("sum_dtype",
+                                "of partial sums: float16, bfloat16, float32 or float64; that of "
+                                "the machine's unit if not given"));
   own.push_back(
       word_parameter("second_order", names_of(kSeconds), "in which the sums of blocks are added"));
   own.push_back({.name = "second_dtype",
                  .kind = ParameterKind::kDtype,
-                 .words =
-                     "in which they are added; float32, of float64 sums float64, where nothing "
-                     "is said"});
+                 .words = "in which the sums of blocks are added; if not given, float32, or "
+                          "float64 for float64 sums"});
   for (const StageField& field : kFields) {
     if (!field.in_second) continue;
     own.push_back(field_parameter(field, second_name(field.name),

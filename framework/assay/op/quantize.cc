@@ -485,7 +485,7 @@ Tensor quantize_in_float32(const Case& c, const Format& output, int threads) {
 }
 
 std::vector<Operator> quantize_operators() {
-  const std::string each = "each element is rounded by itself: its tolerance says how far";
+  const std::string each = "each element is rounded separately, and its tolerance says how far";
   return {{.name = "quantize",
            .summary = "x / scale as small codes, or the scales: amax of each block over the codes' "
                       "largest value",
@@ -501,8 +501,8 @@ std::vector<Operator> quantize_operators() {
                                 "for, which it needs"),
                 dtype_parameter("quotient_dtype",
                                 "the format that the quotient is rounded to before it becomes a "
-                                "code; float32 where nothing is said, and for int8 on a machine "
-                                "that converts only from a narrower format, that"),
+                                "code; if not given, float32, or for int8 the narrower format if a "
+                                "machine converts only from that"),
                 {.name = "output_dtype",
                  .kind = ParameterKind::kDtype,
                  .needed = true,
@@ -521,8 +521,7 @@ std::vector<Operator> quantize_operators() {
            .summary = "x scale, for codes x",
            .inputs = {{.name = "x", .shape = "(...)"}, {.name = "scale", .words = "by scaling"}},
            .parameters = {scaling_parameter("scaling", "x"), scales_parameter(),
-                          dtype_parameter("output_dtype",
-                                          "of the result; float32 where nothing is said")},
+                          dtype_parameter("output_dtype", "of the result; float32 if not given")},
            .run = run_dequantize,
            .reference = dequantize_reference,
            .output_format = [](const Case&) -> const Format& { return format_named("float32"); },

@@ -427,7 +427,7 @@ Operator reduce_row(const char* name, const char* summary) {
               plan_parameters({{.name = "axis",
                                 .kind = ParameterKind::kInteger,
                                 .words = "the dimension that is reduced, from the end where it is "
-                                         "negative; all of them where nothing is said"}}),
+                                         "negative; all of them if not given"}}),
               false),
           .run = run_reduce<what>,
           .reference = reduce_reference<what>,

@@ -198,7 +198,7 @@ std::int64_t SampledRows::whole_position(std::int64_t element) const {
 
 std::string why_no_rows(const Case& c) {
   if (is_product(c) || is_attention(c)) return "";
-  return "rows are drawn of products and of attention alone";
+  return "rows can be drawn only for products and attention";
 }
 
 SampledRows sample_rows(const Case& c, const RowSample& sample) {

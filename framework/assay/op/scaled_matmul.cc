@@ -431,7 +431,7 @@ std::vector<Operator> scaled_matmul_operators() {
                  .choices = {std::begin(kScaleOrderWords), std::end(kScaleOrderWords)},
                  .words = "how a sum P is scaled: P (scale_a scale_b), (P scale_a) scale_b or "
                           "(P scale_b) scale_a, each product rounded to float32"},
-                dtype_parameter("output_dtype", "of the result; float32 where nothing is said"),
+                dtype_parameter("output_dtype", "of the result; float32 if not given"),
                 dtype_parameter("compute_dtype",
                                 "what codes are converted to first, exactly, for a machine that "
                                 "does not take them as they are"),
@@ -440,7 +440,7 @@ std::vector<Operator> scaled_matmul_operators() {
                  .default_value = "0",
                  .least = 0,
                  .most = std::numeric_limits<int>::max(),
-                 .words = "so many terms are a stretch of their own; 0: as the machine does"},
+                 .words = "number of terms in a separate stretch; 0: as the machine does"},
                 fused_parameter()},
            .output = "c",
            .run = run_scaled_matmul,

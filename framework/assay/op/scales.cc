@@ -40,7 +40,7 @@ Parameter scaling_parameter(const std::string& name, const std::string& of) {
 
 Parameter scales_parameter() {
   return word_parameter("scales", {kFreeScales, "power_of_two"},
-                        "whether scales are powers of two alone");
+                        "whether scales are only powers of two");
 }
 
 ScaleGrid scale_grid(const Case& c, const std::string& attribute, const std::string& scaling,

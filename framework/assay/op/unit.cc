@@ -40,30 +40,26 @@ void clamp_values(double largest, T* values, std::int64_t n) {
 
 std::vector<Parameter> unit_parameters(std::vector<Parameter> own, bool widens) {
   if (widens) {
-    own.push_back(
-        dtype_parameter("compute_dtype",
-                        "what operands are widened to first, float32 or float64; their own "
-                        "dtype where nothing is said"));
+    own.push_back(dtype_parameter(
+        "compute_dtype",
+        "what operands are widened to first, float32 or float64; their own dtype if not given"));
   }
   own.push_back(
-      dtype_parameter("output_dtype", "of the result; that of the operands where nothing is said"));
+      dtype_parameter("output_dtype", "of the result; that of the operands if not given"));
   own.push_back({.name = "saturate",
                  .words = "results beyond the range become its largest value, and NaN 0; the "
-                          "machine's way where nothing is said"});
+                          "machine's way if not given"});
   own.push_back({.name = "subnormals",
                  .kind = ParameterKind::kWord,
                  .choices = {std::string(subnormals_word(Subnormals::kGradual)),
                              std::string(subnormals_word(Subnormals::kFlush))},
-                 .words = "whether subnormal numbers are kept; the machine's way where nothing is "
-                          "said"});
+                 .words = "whether subnormal numbers are kept; the machine's way if not given"});
   return own;
 }
 
 Parameter fused_parameter() {
   return {.name = "fused",
-          .words =
-              "multiply-adds round once; the way of the machine's vector unit where nothing is "
-              "said"};
+          .words = "multiply-adds round once; the way of the machine's vector unit if not given"};
 }
 
 Overflow overflow_of(const Case& c, const Machine& machine) {

@@ -54,8 +54,8 @@ constexpr Parameter kOutliers[] = {
     kMean,
     kDeviation,
     fraction("fraction", 0.01, "of the channels that are scaled, at least one"),
-    whole_number("count", kUnset, 1, kWhole, "or so many channels"),
-    any_number("factor", 20, "they are multiplied by"),
+    whole_number("count", kUnset, 1, kWhole, "or the number of these channels"),
+    any_number("factor", 20, "the factor by which they are multiplied"),
     whole_number("axis", -1, -16, 15, "the dimension whose indices are the channels"),
     kScale};
 constexpr Parameter kCorrelated[] = {
@@ -65,7 +65,7 @@ constexpr Parameter kCorrelated[] = {
      .high = 1,
      .meaning = "share of what all tensors of the seed have in common"},
     whole_number("standard", 0, 0, 1, "1: the rest is weighed by sqrt(1 - rho^2), not 1 - rho"),
-    whole_number("axis", kUnset, -16, 15, "the common part depends on the index along it alone"),
+    whole_number("axis", kUnset, -16, 15, "the common part depends only on the index along it"),
     kScale};
 constexpr Parameter kIntegers[] = {whole_number("low", -8, -kWhole, kWhole, "the least value"),
                                    whole_number("high", 8, -kWhole, kWhole, "the largest value")};
@@ -131,7 +131,7 @@ constexpr Distribution kDistributions[] = {
      .fill = fill_lognormal},
     {.name = "outlier_channels",
      .parameters = kOutliers,
-     .summary = "a normal with some channels much larger: one drawn in each of so many equal parts "
+     .summary = "a normal with some channels much larger: one drawn in each of count equal parts "
                 "of an axis",
      .source = "activations of transformers (Dettmers et al., LLM.int8(), NeurIPS 2022)",
      .fill = fill_outlier_channels,

@@ -102,7 +102,7 @@ void read_common(campaign::Cell& cell, const Json& json, const std::string& wher
   if (json.contains("attributes")) {
     if (!json["attributes"].is_object()) wrong(where, "'attributes' must be an object {...}");
     if (json["attributes"].contains("output_dtype")) {
-      wrong(where, "'output_dtype' is the cell's own key, none of 'attributes'");
+      wrong(where, "'output_dtype' is a key of the cell; move it out of 'attributes'");
     }
     for (const auto& [key, value] : json["attributes"].items()) {
       if (value.is_number_integer() && !is_int64(value)) {
@@ -325,7 +325,7 @@ struct Reader {
 
   void read_drawn(const campaign::Cell& common, const Json& json, const std::string& where) {
     for (const char* key : {"case", "recorded"}) {
-      if (json.contains(key)) wrong(where, "'{}' goes with 'dataset'", key);
+      if (json.contains(key)) wrong(where, "'{}' is only for 'dataset'; leave it out", key);
     }
     const std::vector<Json> dtypes = list_of(json, "dtype"),
                             distributions = list_of(json, "distribution");

@@ -108,7 +108,7 @@ void read_row(CustomStandard& standard, std::string_view dtype, const Json& row,
   rule.dtype = dtype;
   const bool tolerance = row.contains("rtol") || row.contains("atol");
   const auto goes_with = [&](const char* key, bool with, const char* what) {
-    if (row.contains(key) && !with) wrong(where, "'{}' goes with {}", key, what);
+    if (row.contains(key) && !with) wrong(where, "'{}' is only for {}", key, what);
   };
   if (tolerance + row.contains("ulp") + row.contains("bits") > 1) {
     wrong(where, row.contains("bits") ? "give bits, or ulp, or rtol and atol, not both"
@@ -135,14 +135,15 @@ void read_row(CustomStandard& standard, std::string_view dtype, const Json& row,
   rule.small_value = number_of(row, "small_value", where).value_or(0);
   rule.small_atol = number_of(row, "small_atol", where).value_or(0);
   if (row.contains("small_atol") != row.contains("small_value")) {
-    wrong(where, "small_value and small_atol go together");
+    wrong(where, "small_value and small_atol are only for use together; give both");
   }
   if (row.contains("small_value") && !tolerance) {
-    wrong(where, "small_value goes with rtol or atol, which judge all other elements");
+    wrong(where,
+          "small_value is only for rtol or atol, which judge all other elements; add one of them");
   }
   const bool is_float = dtype == "*" || format_named(dtype).is_float();
   goes_with("or_ulp", tolerance, "rtol or atol");
-  goes_with("or_ulp", is_float, "floats: of other dtypes atol says it");
+  goes_with("or_ulp", is_float, "floats; for other dtypes use atol");
   rule.or_ulps = ulps_of(row, "or_ulp", where).value_or(0);
   const bool by_elements = tolerance || row.contains("ulp") || row.contains("bits");
   goes_with("share", by_elements, "rtol or atol, ulp or bits");
@@ -151,7 +152,8 @@ void read_row(CustomStandard& standard, std::string_view dtype, const Json& row,
     rule.rule = Rule::kUlps;
     rule.ulps = *ulps;
   } else if (row.contains("bits")) {
-    if (!flag_of(row, "bits", where, true)) wrong(where, "'bits' is true, or not there");
+    if (!flag_of(row, "bits", where, true))
+      wrong(where, "'bits' must be true; leave it out otherwise");
     rule.rule = Rule::kBits;
   } else if (!tolerance) {
     rule.rule = Rule::kStatistics;
@@ -165,7 +167,7 @@ void read_row(CustomStandard& standard, std::string_view dtype, const Json& row,
   if (parameters != nullptr) {
     for (const auto& [name, value] : parameters->items()) {
       if (row.contains("limits") && row["limits"].contains(name)) continue;
-      wrong(where, "'parameters' has '{}', and 'limits' does not", name);
+      wrong(where, "'parameters' has '{}', but 'limits' does not; add it there", name);
     }
   }
   if (row.contains("any_of")) {
@@ -176,7 +178,8 @@ void read_row(CustomStandard& standard, std::string_view dtype, const Json& row,
     int group = 0;
     for (const Json& limits : row["any_of"]) {
       read_limits(standard, dtype, limits, nullptr, ++group, at);
-      if (limits.size() < 2) wrong(at, "of one limit alone there is no other: write it in limits");
+      if (limits.size() < 2)
+        wrong(at, "any_of has an object with only one limit; write it in limits");
     }
   }
   if (!by_elements && standard.limits.size() == before) {

@@ -49,9 +49,10 @@ struct Inferred {
 struct AllInferred {
   Inferred dtype_of_other = {"the dtype is that of the other side"};
   Inferred output_dtype = {
-      "the output dtype is that of the outputs, for the golden results have more precision"};
-  Inferred shape_of_other = {"the shape is that of the other side, for the sizes agree"};
-  Inferred shape_of_size = {"the shape is not known, one dimension of all elements is taken"};
+      "the output dtype is that of the outputs, because the golden results have more precision"};
+  Inferred shape_of_other = {"the shape is that of the other side, because the sizes agree"};
+  Inferred shape_of_size = {
+      "the shape is not known, so that one dimension of all elements is taken"};
 };
 
 // Returns true if the raw file itself says what it holds, by its name or by a file beside it.

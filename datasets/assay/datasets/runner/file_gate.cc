@@ -128,7 +128,7 @@ GatedCase gate_computed(const Case& c, ComputedCase& made, const GateRequest& re
 
 // The note for an output dtype that only the output itself says.
 constexpr const char* kTakenDtype =
-    "the output dtype is that of the output, for the golden result has more precision";
+    "the output dtype is that of the output, because the golden result has more precision";
 
 void add_note(const std::string& note, CaseReport& report) {
   for (Verdict& v : report.verdicts) v.notes.push_back(note);
@@ -176,7 +176,7 @@ GatedCase gate_by_machine(const Case& c, const ComputedOutput& of, const OutputS
                           const GateRequest& request, const Origin& origin) {
   if (of.name != c.output_name()) {
     return not_judged(
-        c, of.name ? formatted("emulation computes the output '{}' alone", *of.name) : of.why_not);
+        c, of.name ? formatted("emulation computes only the output '{}'", *of.name) : of.why_not);
   }
   GatedCase gated;
   gated.report = gate_emulated(c, *source.machine, request, origin, &gated.output, &gated.epilogue);

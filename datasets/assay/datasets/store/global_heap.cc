@@ -69,7 +69,7 @@ GlobalHeap::Collection GlobalHeap::read_collection(std::uint64_t at) const {
   }
   const std::uint64_t size = number_in(window, 8, length_bytes_);
   if (size < kSmallestHeap || at > file_size_ || size > file_size_ - at) {
-    return bad(formatted("is said to have {} bytes", size));
+    return bad(formatted("has a wrong size of {} bytes", size));
   }
   Collection result{.problem = {}, .objects = {}, .bytes = window};
   std::uint64_t window_at = 0;
