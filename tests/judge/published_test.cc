@@ -65,10 +65,9 @@ TEST(PublishedHole, IsSaidOfEveryVersionAndName) {
   EXPECT_EQ(hole_of("ttk_close"),
             "a NaN or an infinity on only one side counts as one of the allowed mismatches");
   EXPECT_EQ(hole_of("verify_result"), hole_of("ttk_close"));
-  EXPECT_EQ(
-      hole_of("ttk_requant"),
-      "codes are subtracted as int8, which wraps, so that distant codes of opposite sign pass, and "
-      "an element with a NaN on only one side counts as one of the allowed mismatches");
+  EXPECT_EQ(hole_of("ttk_requant"),
+            "codes are subtracted as int8, which wraps, so that distant codes of opposite sign "
+            "pass; an element with a NaN on only one side counts as one of the allowed mismatches");
   for (const char* name : {"atb", "atb@2025", "atb@2026-05", "atb_high_precision",
                            "atb_high_precision@2025", "atb_high_precision@2026-05"}) {
     EXPECT_EQ(hole_of(name), "NaN and infinity become 0 on both sides before they are compared")

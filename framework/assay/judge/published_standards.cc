@@ -193,9 +193,8 @@ constexpr Published kPublished[] = {
      .judge = ttk_close},
     {.standard = "ttk_requant",
      .dtypes = " hifloat8 float8_e4m3fn float8_e5m2 ",
-     .hole =
-         "codes are subtracted as int8, which wraps, so that distant codes of opposite sign pass, "
-         "and an element with a NaN on only one side counts as one of the allowed mismatches",
+     .hole = "codes are subtracted as int8, which wraps, so that distant codes of opposite sign "
+             "pass; an element with a NaN on only one side counts as one of the allowed mismatches",
      .judge = ttk_requant},
     {.standard = "ttk_cross_check_l0", .dtypes = kFloats32, .hole = kCross, .judge = cross_check},
     {.standard = "ttk_cross_check_l1", .dtypes = kFloats32, .hole = kCross, .judge = cross_check},

@@ -307,20 +307,24 @@ constexpr Standard kAscendStandards[] = {
      .nan_equal = true,
      .rows = kTritonAscendTests},
     limits_only("cann_ecosystem@2025",
-                "CANN ecosystem operator precision standard: MERE < T, MARE < 10 T",
+                "CANN ecosystem operator precision standard: MERE < T and MARE < 10 T, with a T "
+                "for each dtype",
                 kCannEcosystem2025Published, kCannEcosystem),
-    limits_only("cann_ecosystem_hf32@2025", "the same for float32 computed in HF32",
+    limits_only("cann_ecosystem_hf32@2025",
+                "the rule of cann_ecosystem@2025 for float32 computed in HF32",
                 kCannEcosystem2025Published, kCannEcosystemHf32),
     mixed_rule("cann_ecosystem@2026-07",
                "CANN ecosystem operator precision standard, mixed tolerance: 1 % of the elements "
-               "may lie outside, and the largest error is limited, or 32 ulp",
+               "may lie outside their tolerance; the largest error must be at most its limit, or "
+               "at most 32 ulp of the expected value",
                kCannEcosystem202607Published, kMixed, kMixedLimits),
-    mixed_rule("cann_ecosystem_hf32@2026-07", "the same for float32 computed in HF32",
+    mixed_rule("cann_ecosystem_hf32@2026-07",
+               "the rule of cann_ecosystem@2026-07 for float32 computed in HF32",
                kCannEcosystem202607Published, kMixedHf32, kMixedLimitsHf32),
     mixed_rule(
         "cann_ecosystem@2026-09",
-        "CANN ecosystem operator precision standard, tighter mixed tolerance; only a part was "
-        "read, so the name without a version still means @2026-07",
+        "CANN ecosystem operator precision standard, tighter mixed tolerance; only a part of this "
+        "version was read, so that cann_ecosystem without a version still means @2026-07",
         Publication{"cann/opbase", "a5e8e716743b",
                     "docs/zh/ops_precision_standard/mixed_tolerance_standard.md", "2026-09-24"},
         kTightMixed, kTightMixedLimits),
@@ -328,45 +332,53 @@ constexpr Standard kAscendStandards[] = {
                 "CANN operator precision standard, withdrawn 2026-04-22, small values: at most "
                 "twice as many errors as the reference implementation has",
                 kCannSmallValuesPublished, kCannSmall),
-    limits_only("cann_small_values_hf32", "the same for float32 computed in HF32",
+    limits_only("cann_small_values_hf32",
+                "the rule of cann_small_values for float32 computed in HF32",
                 kCannSmallValuesPublished, kCannSmallHf32),
     limits_only("cann_l0",
-                "CANN operator precision standard, withdrawn 2026-04-22, dual benchmark, level 0",
+                "CANN operator precision standard, withdrawn 2026-04-22, dual benchmark, level 0, "
+                "with limits on the output's errors over those of a reference implementation",
                 kCannSmallValuesPublished, kCannL0),
     limits_only("cann_l1",
-                "CANN operator precision standard, withdrawn 2026-04-22, dual benchmark, level 1",
+                "CANN operator precision standard, withdrawn 2026-04-22, dual benchmark, level 1, "
+                "with limits on the output's errors over those of a reference implementation",
                 kCannSmallValuesPublished, kCannL1),
     limits_only("cann_l2",
-                "CANN operator precision standard, withdrawn 2026-04-22, dual benchmark, level 2",
+                "CANN operator precision standard, withdrawn 2026-04-22, dual benchmark, level 2, "
+                "with limits on the output's errors over those of a reference implementation",
                 kCannSmallValuesPublished, kCannL2),
     {.name = "atb@2025",
-     .source = "Ascend Transformer Boost tests: |d| <= rtol max(1, |e|), and error balance",
+     .source = "Ascend Transformer Boost tests: |d| <= rtol max(1, |e|) for the difference d from "
+               "the expected value e, and a limit on the error balance",
      .publication = kAtb2025Published,
      .rows = kAtb,
      .rule = Rule::kLargest,
      .limits = kAtbBalance,
      .growth = Growth::kAtb},
     {.name = "atb_high_precision@2025",
-     .source = "the same, high precision",
+     .source =
+         "Ascend Transformer Boost tests of high precision: the rule of atb@2025 with other limits",
      .publication = kAtb2025Published,
      .rows = kAtbHigh,
      .rule = Rule::kLargest,
      .limits = kAtbBalance},
     {.name = "atb@2026-05",
-     .source = "Ascend Transformer Boost tests: |d| <= rtol max(1, |e|); the error balance is only "
-               "printed",
+     .source = "Ascend Transformer Boost tests: |d| <= rtol max(1, |e|) for the difference d from "
+               "the expected value e; the error balance is only printed",
      .publication = kAtb202605Published,
      .rows = kAtb,
      .rule = Rule::kLargest,
      .growth = Growth::kAtb},
     {.name = "atb_high_precision@2026-05",
-     .source = "the same, high precision",
+     .source = "Ascend Transformer Boost tests of high precision: the rule of atb@2026-05 with "
+               "other limits",
      .publication = kAtb202605Published,
      .rows = kAtbHigh,
      .rule = Rule::kLargest},
     {.name = "catlass",
-     .source = "CATLASS examples, CompareData and, for bfloat16, CompareDataBfloat16: |d| <= rtol "
-               "max(1, |e|) (there NaN passes)",
+     .source =
+         "CATLASS examples, CompareData and, for bfloat16, CompareDataBfloat16: |d| <= rtol max(1, "
+         "|e|) for the difference d from the expected value e (in the original, NaN passes)",
      .publication = {"cann/catlass", "0dfcf9df304f", "examples/common/golden/compare_data.hpp",
                      "2026-08-07"},
      .rows = kCatlass,
@@ -374,58 +386,68 @@ constexpr Standard kAscendStandards[] = {
      .growth = Growth::kTwiceFrom2048},
     limits_only(
         "msprobe",
-        "MindStudio msprobe API precision: cosine, then max abs or relative shares (there over "
-        "|expected| and the dtype's epsilon)",
+        "MindStudio msprobe API precision: limits on the cosine, and on the largest absolute error "
+        "or the shares of large relative errors (the original divides by |expected| plus the "
+        "dtype's epsilon)",
         Publication{"Ascend/msprobe", "8ff00da37660",
                     "python/msprobe/pytorch/api_accuracy_checker/compare/compare.py", "2026-08-08"},
         kMsprobe),
-    limits_only("msprobe_compare",
-                "MindStudio msprobe compare: (cosine >= 0.99 or max abs <= 1e-3), cosine >= 0.9, "
-                "max abs <= 1 (there an output of zeros passes if the largest error is at most 1, "
-                "and so does an output without finite values)",
-                Publication{"Ascend/msprobe", "8ff00da37660",
-                            "python/msprobe/core/compare/multiprocessing_compute.py", "2026-08-08"},
-                kMsprobeCompare, true),
+    limits_only(
+        "msprobe_compare",
+        "MindStudio msprobe compare: cosine >= 0.9 and largest absolute error <= 1, and also "
+        "cosine >= 0.99 or largest absolute error <= 1e-3; in the original, an output of zeros "
+        "passes if the largest error is at most 1, and so does an output without finite values",
+        Publication{"Ascend/msprobe", "8ff00da37660",
+                    "python/msprobe/core/compare/multiprocessing_compute.py", "2026-08-08"},
+        kMsprobeCompare, true),
     limits_only("msprobe_ulp",
-                "MindStudio msprobe API precision: ulp shares (there also the ratio to a GPU's)",
+                "MindStudio msprobe API precision: limits on the shares of elements that are wrong "
+                "by many ulp (the original also limits their ratio to a GPU's)",
                 Publication{"Ascend/msprobe", "8ff00da37660",
                             "python/msprobe/pytorch/api_accuracy_checker/compare/"
                             "precision_standard/ulp_compare.py",
                             "2026-08-08"},
                 kMsprobeUlp),
-    limits_only("mlu_ops", "Cambricon MLU-OPS acceptance: diff1 and diff2", kMluOpsPublished,
-                kMluOps),
-    limits_only("mlu_ops_convolution", "the same for convolutions", kMluOpsPublished,
-                kMluConvolution),
+    limits_only("mlu_ops", "Cambricon MLU-OPS acceptance: limits on its metrics diff1 and diff2",
+                kMluOpsPublished, kMluOps),
+    limits_only(
+        "mlu_ops_convolution",
+        "Cambricon MLU-OPS acceptance of convolutions: limits on its metrics diff1 and diff2",
+        kMluOpsPublished, kMluConvolution),
     {.name = "mlu_ops_exact",
-     .source = "the same for arithmetic and moves: equality",
+     .source = "Cambricon MLU-OPS acceptance of arithmetic and moves: equality",
      .publication = kMluOpsPublished,
      .round_expected = true,
      .rows = kMluExact},
-    mixed_rule(
-        "ttk_mixed@2026-07",
-        "TTK --compare mixed: 1 % of the elements may lie outside, but not with a NaN or infinity "
-        "on one side; the largest error has a limit; computed in float64 (there in float32)",
-        kTtkMixed202607Published, kTtkMixed, kTtkMostLimits),
-    mixed_rule("ttk_mixed_hf32@2026-07", "the same for float32 computed in HF32",
+    mixed_rule("ttk_mixed@2026-07",
+               "TTK --compare mixed: 1 % of the elements may lie outside their tolerance, but not "
+               "with a NaN or infinity on only one side; the largest error has a limit; assay "
+               "computes in float64, and TTK in float32",
+               kTtkMixed202607Published, kTtkMixed, kTtkMostLimits),
+    mixed_rule("ttk_mixed_hf32@2026-07",
+               "the rule of ttk_mixed@2026-07 for float32 computed in HF32",
                kTtkMixed202607Published, kMixedHf32, kTtkMostHf32),
     mixed_rule("ttk_mixed@2026-09",
-               "TTK --compare mixed: the same, and a largest error of at most 32 ulp of the "
-               "expected value is enough, too (as its page says; its code was not read)",
+               "TTK --compare mixed: 1 % of the elements may lie outside their tolerance; the "
+               "largest error must be at most its limit, or at most 32 ulp of the expected value; "
+               "the tolerances are those of ttk_mixed@2026-07, but float8 has smaller limits; this "
+               "follows TTK's page, because its code was not read",
                kTtkMixed202609Published, kTtkMixed, kTtkLimits),
-    mixed_rule("ttk_mixed_hf32@2026-09", "the same for float32 computed in HF32",
+    mixed_rule("ttk_mixed_hf32@2026-09",
+               "the rule of ttk_mixed@2026-09 for float32 computed in HF32",
                kTtkMixed202609Published, kMixedHf32, kMixedLimitsHf32),
-    limits_only("ttk_stat_rel_err", "TTK --compare stat_rel_err: MERE < T, MARE < 10 T",
+    limits_only("ttk_stat_rel_err",
+                "TTK --compare stat_rel_err: MERE < T and MARE < 10 T, with a T for each dtype",
                 ttk("ttk/core_modules/comparison/stat_rel_err.py"), kTtkStatRelErr, true),
     {.name = "ttk_close",
-     .source = "TTK --compare close: a share of the elements may miss, but not with a NaN or "
-               "infinity on one side (there it may)",
+     .source = "TTK --compare close: a share of the elements may be mismatches, but not with a NaN "
+               "or infinity on only one side (TTK itself allows such elements)",
      .publication = ttk("ttk/core_modules/comparison/is_close.py"),
      .nan_equal = true,
      .rows = kTtkClose},
     limits_only("ttk_cosine",
-                "TTK --compare cosine: 1 - cosine <= 0.01 of "
-                "the finite elements (there NaN and infinity on both sides fail)",
+                "TTK --compare cosine: 1 - cosine <= 0.01 for the finite elements (in TTK, NaN and "
+                "infinity on both sides fail)",
                 ttk("ttk/core_modules/comparison/cosine_similarity.py"), kTtkCosine, true),
     {.name = "ttk_binary",
      .source = "TTK --compare binary: the same bytes, or NaN on both sides",
@@ -435,30 +457,37 @@ constexpr Standard kAscendStandards[] = {
      .rows = kTtkBinary,
      .rule = Rule::kBits},
     {.name = "ttk_requant",
-     .source = "TTK --compare requant: 0.1 % of the elements may be more than one code apart, but "
-               "not with a NaN or infinity on one side (there it may, and codes are subtracted as "
-               "int8, which wraps, so that distant codes of two signs pass)",
+     .source =
+         "TTK --compare requant: 0.1 % of the elements may be more than one code apart; an element "
+         "with a NaN or infinity on only one side is not allowed; TTK itself allows such elements, "
+         "and it subtracts codes as int8, which wraps, so that distant codes of opposite sign pass",
      .publication = ttk("ttk/core_modules/comparison/re_quantize.py"),
      .round_expected = true,
      .nan_equal = true,
      .rows = kTtkRequant},
     {.name = "ttk_quant",
-     .source = "TTK --compare quant: int8 and int4 at most 1 apart",
+     .source = "TTK --compare quant: codes of int8 and int4 may be at most 1 apart",
      .publication = ttk("ttk/core_modules/comparison/quant.py"),
      .rows = kTtkQuant},
     limits_only("ttk_cross_check_l0",
-                "TTK --compare cross_check, level L0: ratios to a third party's errors; they are "
-                "over the elements from the small value on, with a denominator of at least that "
-                "value; below it errors are counted; computed in float64",
+                "TTK --compare cross_check, level L0: limits on the output's errors over those of "
+                "a third party; the ratios are of the elements that are at least the small value, "
+                "and their denominator is at least that value; for smaller elements, the errors "
+                "are counted; assay computes in float64",
                 kTtkCrossCheckL0Published, kTtkCross0, true),
-    limits_only("ttk_cross_check_l1", "the same, level L1, TTK's default",
+    limits_only("ttk_cross_check_l1",
+                "TTK --compare cross_check, level L1 (TTK's default): the rule of "
+                "ttk_cross_check_l0 with other limits",
                 kTtkCrossCheckL0Published, kTtkCross1, true),
-    limits_only("ttk_cross_check_l2", "the same, level L2", kTtkCrossCheckL0Published, kTtkCross2,
-                true),
+    limits_only(
+        "ttk_cross_check_l2",
+        "TTK --compare cross_check, level L2: the rule of ttk_cross_check_l0 with other limits",
+        kTtkCrossCheckL0Published, kTtkCross2, true),
     {.name = "verify_result",
-     .source = "verify_result.py of CANN's sample projects (float32; others have other numbers): "
-               "numpy.isclose(rtol 1e-6, atol 1e-9), NaN equal, and a share of 1e-4 may miss, but "
-               "not with a NaN or infinity on one side; computed in float64",
+     .source =
+         "verify_result.py of CANN's sample projects (float32; others have other numbers): "
+         "numpy.isclose(rtol 1e-6, atol 1e-9), NaN equal; a share of 1e-4 of the elements may be "
+         "mismatches, but not with a NaN or infinity on only one side; assay computes in float64",
      .publication = {"cann/asc-devkit", "82b89a15f263",
                      "examples/01_simd_cpp_api/00_introduction/02_matrix/matmul_basic_api/"
                      "scripts/verify_result.py",

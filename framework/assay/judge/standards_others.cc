@@ -191,15 +191,16 @@ constexpr Standard kOtherStandards[] = {
      .nan_equal = true,
      .rows = kTensorflow},
     {.name = "transformer_engine",
-     .source = "Transformer Engine tests, dtype_tols (there against a float64 reference)",
+     .source =
+         "Transformer Engine tests, dtype_tols (the original compares with a float64 reference)",
      .publication = {"NVIDIA/TransformerEngine", "c0f0bdb950a2", "tests/pytorch/utils.py",
                      "2026-07-23"},
      .round_expected = true,
      .rows = kTransformerEngine},
     {.name = "onednn",
      .source = "oneDNN benchdnn, binary and reduction drivers: the dtype's eps bounds the relative "
-               "error from 1e-5 on, and the absolute error below (matrix products are compared "
-               "exactly there, on small integers)",
+               "error from 1e-5 on, and the absolute error below; the original compares matrix "
+               "products exactly, on small integers",
      .publication = {"uxlfoundation/oneDNN", "511083d4a3bb", "tests/benchdnn/utils/compare.cpp",
                      "2026-08-17"},
      .round_expected = true,
@@ -212,13 +213,14 @@ constexpr Standard kOtherStandards[] = {
      .rows = kOnednnEltwise},
     {.name = "cutlass",
      .source = "CUTLASS relatively_equal: |a - b| < eps (|a| + |b|), floor 1e-4; eps is the "
-               "dtype's epsilon (there the caller gives both)",
+               "dtype's epsilon (in CUTLASS, the caller gives eps and the floor)",
      .publication = {"NVIDIA/cutlass", "0d2b201e8c1c", "include/cutlass/relatively_equal.h",
                      "2026-01-08"},
      .rows = kCutlass,
      .rule = Rule::kSymmetric},
     {.name = "cutlass_profiler",
-     .source = "the same with the profiler's numbers: 0.05, floor 1/256",
+     .source = "CUTLASS relatively_equal with the numbers of CUTLASS's profiler: |a - b| < 0.05 "
+               "(|a| + |b|), floor 1/256",
      .publication = {"NVIDIA/cutlass", "0d2b201e8c1c", "tools/profiler/src/options.cu",
                      "2026-01-08"},
      .round_expected = true,
@@ -233,19 +235,25 @@ constexpr Standard kOtherStandards[] = {
      .rule = Rule::kTolerance,
      .growth = Growth::kLinear},
     rounded_limits("deepgemm",
-                   "DeepGEMM calc_diff: 1 - 2 sum xy / sum (x^2 + y^2), float8 operands; before "
-                   "2026 for all operands",
+                   "DeepGEMM calc_diff, 1 - 2 sum xy / sum (x^2 + y^2), for products of float8 "
+                   "operands; before 2026 this limit was for all operands",
                    kDeepgemmPublished, kDeepgemmFp8),
-    rounded_limits("deepgemm_bf16", "the same, bfloat16 operands", kDeepgemmPublished,
-                   kDeepgemmBf16),
-    rounded_limits("deepgemm_fp8_fp4", "the same, one operand float8, the other float4",
+    rounded_limits(
+        "deepgemm_bf16",
+        "DeepGEMM calc_diff, 1 - 2 sum xy / sum (x^2 + y^2), for products of bfloat16 operands",
+        kDeepgemmPublished, kDeepgemmBf16),
+    rounded_limits("deepgemm_fp8_fp4",
+                   "DeepGEMM calc_diff, 1 - 2 sum xy / sum (x^2 + y^2), for products of a float8 "
+                   "operand and a float4 operand",
                    kDeepgemmPublished, kDeepgemmFp8Fp4),
-    rounded_limits("deepgemm_fp4", "the same, both operands float4", kDeepgemmPublished,
-                   kDeepgemmFp4),
+    rounded_limits(
+        "deepgemm_fp4",
+        "DeepGEMM calc_diff, 1 - 2 sum xy / sum (x^2 + y^2), for products of two float4 operands",
+        kDeepgemmPublished, kDeepgemmFp4),
     {.name = "transformer_engine_cpp",
      .source = "Transformer Engine's C++ tests, compareResults: an element fails if its absolute "
                "and its relative error both exceed their limits; except in float32, a neighbour of "
-               "the expected value passes (there NaN on either side passes)",
+               "the expected value passes (in the original, NaN on either side passes)",
      .publication = {"NVIDIA/TransformerEngine", "f1d5f8d5222b", "tests/cpp/test_common.cu",
                      "2026-07-24"},
      .round_expected = true,
@@ -253,14 +261,14 @@ constexpr Standard kOtherStandards[] = {
     rounded_limits(
         "flash_attention",
         "FlashAttention's tests, forward: max |o - ref| <= 2 max |pt - ref| + 2 max |(ref + 0.3 - "
-        "0.3) - ref|; pt is the reference implementation, the same computation in the output's "
-        "dtype (there o - ref and pt - ref are rounded to this dtype, too)",
+        "0.3) - ref|; here pt is the reference implementation, which makes the same computation in "
+        "the output's dtype (in the original, o - ref and pt - ref are rounded to this dtype, too)",
         Publication{"Dao-AILab/flash-attention", "14c377950125", "hopper/test_flash_attn.py",
                     "2026-07-27"},
         kFlashAttention),
     {.name = "hipblaslt",
-     .source = "hipBLASLt's client, near check: a number by the output's dtype times the number of "
-               "accumulations (there by the operands' dtype)",
+     .source = "hipBLASLt's client, near check: a limit for the output's dtype times the number of "
+               "accumulations (the original takes the limit of the operands' dtype)",
      .publication = {"ROCm/hipBLASLt", "567b226e9281", "clients/include/near.hpp", "2024-09-24"},
      .round_expected = true,
      .rows = kHipblaslt,
@@ -273,21 +281,24 @@ constexpr Standard kOtherStandards[] = {
         kHipblasltNorm),
     rounded_limits(
         "ggml_nmse",
-        "test-backend-ops of ggml: sum of squared errors over that of the squared output (there "
-        "a pair of equal infinities lets everything pass)",
+        "test-backend-ops of ggml: a limit on the sum of squared errors over the sum of squared "
+        "outputs (in the original, a pair of equal infinities lets everything pass)",
         kGgmlNmsePublished, kGgml),
-    rounded_limits("ggml_nmse_matmul", "the same for matrix products, convolutions and attention",
+    rounded_limits("ggml_nmse_matmul",
+                   "test-backend-ops of ggml for matrix products, convolutions and attention: the "
+                   "rule of ggml_nmse with another limit",
                    kGgmlNmsePublished, kGgmlMatmul),
     {.name = "iree@2026-04",
      .source = "iree-run-module --expected_output: absolute errors by dtype, and equal bits for "
-               "all other dtypes (there NaN passes)",
+               "all other dtypes (in the original, NaN passes)",
      .publication = {"iree-org/iree", "f895d3535d50",
                      "runtime/src/iree/tooling/buffer_view_matchers.c", "2026-04-07"},
      .round_expected = true,
      .nan_equal = true,
      .rows = kIreeAbsolute},
     {.name = "iree@2026-05",
-     .source = "the same, with a relative part as well",
+     .source =
+         "iree-run-module --expected_output: the rule of iree@2026-04 with a relative part as well",
      .publication = {"iree-org/iree", "f6e18720842e",
                      "runtime/src/iree/tooling/buffer_view_matchers.c", "2026-05-08"},
      .round_expected = true,
@@ -317,19 +328,27 @@ constexpr Standard kOtherStandards[] = {
      .nan_equal = true,
      .rows = kJax},
     {.name = "tensorrt",
-     .source =
-         "Polygraphy's CompareFunc.simple, elementwise: absolute or relative error of at most "
-         "1e-5, integers too (there equal infinities fail)",
+     .source = "Polygraphy's CompareFunc.simple, elementwise: absolute or relative error of at "
+               "most 1e-5, integers too (in the original, equal infinities fail)",
      .publication = kTensorrtPublished,
      .round_expected = true,
      .rows = kTensorrt},
-    rounded_limits("tensorrt_max", "the same, largest absolute or largest relative error",
+    rounded_limits("tensorrt_max",
+                   "Polygraphy's CompareFunc.simple: limits on the largest absolute or the largest "
+                   "relative error",
                    kTensorrtPublished, kTensorrtMax),
-    rounded_limits("tensorrt_mean", "the same, mean absolute or mean relative error",
-                   kTensorrtPublished, kTensorrtMean),
-    rounded_limits("tensorrt_median", "the same, medians", kTensorrtPublished, kTensorrtMedian),
-    rounded_limits("tensorrt_quantile", "the same, quantiles 0.99", kTensorrtPublished,
-                   kTensorrtQuantile),
+    rounded_limits(
+        "tensorrt_mean",
+        "Polygraphy's CompareFunc.simple: limits on the mean absolute or the mean relative error",
+        kTensorrtPublished, kTensorrtMean),
+    rounded_limits("tensorrt_median",
+                   "Polygraphy's CompareFunc.simple: limits on the medians of the absolute or of "
+                   "the relative errors",
+                   kTensorrtPublished, kTensorrtMedian),
+    rounded_limits("tensorrt_quantile",
+                   "Polygraphy's CompareFunc.simple: limits on the 0.99 quantiles of the absolute "
+                   "or of the relative errors",
+                   kTensorrtPublished, kTensorrtQuantile),
 };
 
 }  // namespace
