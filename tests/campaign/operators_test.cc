@@ -476,8 +476,8 @@ TEST(OperatorPlans, Datasets) {
   EXPECT_EQ(error(R"("case": "plain", "gates": "tolerance")"), "no error")
       << "by the operator's own bound";
   EXPECT_EQ(error(R"("case": "two", "gates": "tolerance")"),
-            "cell two: gate tolerance: case two names 2 standards; ask for one, as in "
-            "standard:torch");
+            "cell two: gate tolerance: case two names 2 standards, but a campaign takes one; name "
+            "it, as in standard:torch");
   EXPECT_EQ(error(R"("case": "plain", "recorded": "device", "gates": "standard:torch")"),
             "no error");
   EXPECT_THAT(error(R"("case": "plain", "recorded": "device", "gates": "standard:torch",

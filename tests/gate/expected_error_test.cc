@@ -448,8 +448,8 @@ TEST(ExpectedError, NeedsTheCase) {
       gate_tensors(x, x, {.bounds = {.standards = {"expected_error"}}});
   EXPECT_EQ(verdicts[0].outcome, Outcome::kNotComparable);
   EXPECT_EQ(verdicts[0].because,
-            "standard expected_error needs the expected error of each element, computed from the "
-            "case's operands and a machine, and there is none");
+            "standard expected_error needs the expected error of each element, which is computed "
+            "from the case's operands and a machine; give a case with operands, and a machine");
   EXPECT_THAT(error_of([&] { (void)judged(drawn_product(), x, "expected_error(hoper)"); }),
               HasSubstr("did you mean 'hopper'"));
 }

@@ -285,11 +285,11 @@ TEST(Indices, WhatCannotBeComparedSaysWhy) {
     EXPECT_EQ(v.because, formatted("axis {} is none of an input of shape [2, 3]", axis));
   }
   EXPECT_EQ(because(floats({2, 1}, {0, 1}), floats({2, 1}, {0, 1})),
-            "the output is float32, and indices are integers");
+            "the output is float32, but indices must be integers");
   const Tensor one = indices({1}, {0});
   EXPECT_EQ(judge(one, indices({1}, {0}), *standard_bound("indices", one.format())).because,
-            "standard indices needs the input that the indices point into, and there "
-            "is none");
+            "standard indices needs the input that the indices point into; name it in the case's "
+            "attribute 'of'");
 }
 
 TEST(Indices, OnlyStandardsOfSingleElementsStandInBrackets) {

@@ -274,8 +274,8 @@ TEST(Outcome, NotComparableIntegerGoldenOfAFloatOutput) {
   const Verdict v = judge(vector_of("float32", {1}), vector_of("int32", {1}), tolerance(0, 0));
   EXPECT_EQ(v.outcome, Outcome::kNotComparable);
   EXPECT_EQ(v.because,
-            "the output is float32, the expected result int32: integers are no golden result of a "
-            "float output");
+            "the output is float32, the expected result int32: integers cannot be the golden "
+            "result of a float output");
 }
 
 TEST(Outcome, CaseWithoutGolden) {

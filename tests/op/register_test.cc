@@ -114,10 +114,10 @@ TEST(RegisterTest, WhatCannotBeRegisteredIsSaid) {
   EXPECT_EQ(error(twice("")), "an operator to register needs a name");
   for (const char* name :
        {"2x", "_twice", "swi glu", "a/b", "swi-glu", "zwölf", "inputs", "outputs", "golden"}) {
-    EXPECT_EQ(error(twice(name)), "the operator name '" + std::string(name) +
-                                      "' cannot be used: a name has letters, digits and "
-                                      "underscores, a letter first, and is none of inputs, outputs "
-                                      "and golden");
+    EXPECT_EQ(error(twice(name)),
+              "the operator name '" + std::string(name) +
+                  "' cannot be used; a name has letters, digits and underscores, begins with a "
+                  "letter, and is not inputs, outputs or golden");
   }
   EXPECT_EQ(error(twice("silu")),
             "the operator 'silu' cannot be registered: assay has one of that name");

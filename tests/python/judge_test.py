@@ -171,7 +171,8 @@ class Compare(TestCase):
         self.assertEqual((v.outcome, v.why),
                          ("not_comparable", "reference_implementation: an output cannot be its own reference implementation"))
         v = assay.compare(OUT, GOLDEN, standard="cann_l0", reference_implementation=OUT[:3].copy())
-        self.assertEqual(v.why, "the reference implementation's output is [3, 50], the expected result [20, 50]")
+        self.assertEqual(v.why, "the reference implementation's output has the shape [3, 50], but the expected "
+                                "result has [20, 50]")
         self.assertEqual(self.refusal(ValueError, assay.compare, OUT, GOLDEN, reference_implementation=OUT.copy()),
                          "reference_implementation is given, but no requested standard compares with a third "
                          "party's output; leave it out, or request such a standard, for example cann_l0")

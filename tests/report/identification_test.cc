@@ -154,8 +154,8 @@ TEST(IdentificationText, WhatWouldDecide) {
       HasSubstr("    3 models that fit, the first of more, differ in chunk\n"
                 "    2 of them give the same results as the first, 2 arithmetics in all, on "
                 "960 results of probes\n"
-                "    to decide, record assay probes float16: probe/float16/far_2 alone "
-                "tells 2 of the 2 arithmetics apart\n"));
+                "    to decide, record assay probes float16; the probe probe/float16/far_2 tells 2 "
+                "of the 2 arithmetics apart\n"));
   f.decision->told_apart = 1;
   EXPECT_THAT(identification_text({f}),
               HasSubstr("    probes of this shape and output dtype tell none of them apart\n"));
@@ -200,9 +200,8 @@ TEST(IdentificationText, Functions) {
             "is kept\n" +
                 lines + "0 found, 1 undecided, 0 explained by nothing\n");
   EXPECT_EQ(identification_text({of_function(identify::Outcome::kNone)}),
-            "exp/a (h200): An exponential.\n    nothing fits of 1 009 candidates, and no known "
-            "bound of the error is "
-            "kept\n" +
+            "exp/a (h200): An exponential.\n    nothing fits of 1 009 candidates, and the output "
+            "keeps no known bound of the error\n" +
                 lines + "0 found, 0 undecided, 1 explained by nothing\n");
 }
 

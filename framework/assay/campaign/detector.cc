@@ -29,8 +29,8 @@ ElementCheck element_check(const GateSpec& gate, const Cell& cell, const Matrix&
       if (std::ranges::any_of(cell.faults, is_census)) own.by_chance = nullptr;
       return own;
     }
-    refuse("case {} names {} standards; ask for one, as in standard:{}", c.name, checks.size(),
-           checks.front().standard);
+    refuse("case {} names {} standards, but a campaign takes one; name it, as in standard:{}",
+           c.name, checks.size(), checks.front().standard);
   }
   // Machines whose accumulators have few bits have their own bounds, so the tolerance is derived
   // for the cell's machine.

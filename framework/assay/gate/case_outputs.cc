@@ -91,9 +91,8 @@ ComputedOutput computed_output(const Case& c) {
     found.name = c.outputs.begin()->first;
   } else {
     found.why_not = formatted(
-        "{} computes one output, which is called '{}' or has the attribute operator_output = 1, "
-        "and "
-        "the case has {}",
+        "{} computes only one output, which is called '{}' or has the attribute operator_output = "
+        "1, but the case has only {}",
         c.op, op->output, joined(keys_of(c.outputs)));
   }
   return found;

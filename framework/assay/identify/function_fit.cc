@@ -402,7 +402,7 @@ std::string function_text(const FunctionReport& report, const Case& c, const Ten
                      grouped(report.special), element_at(c, output, report.special_at));
   }
   if (report.flushed > 0) {
-    out += formatted("  zeros where the result is none: {}\n", grouped(report.flushed));
+    out += formatted("  zeros where the result is not zero: {}\n", grouped(report.flushed));
   }
   out += report.inversions == 0
              ? "  monotonic where the function is\n"

@@ -272,10 +272,10 @@ Verdict judge_indices(const TensorView& actual, const TensorView& expected, cons
   verdict.format = actual.format;
   verdict.shape = actual.shape;
   if (!options.index_source) {
-    return verdict.decide(
-        Outcome::kNotComparable,
-        formatted("standard {} needs the input that the indices point into, and there is none",
-                  bound.standard));
+    return verdict.decide(Outcome::kNotComparable,
+                          formatted("standard {} needs the input that the indices point into; name "
+                                    "it in the case's attribute 'of'",
+                                    bound.standard));
   }
   if (std::string why = why_not_comparable(actual, expected); !why.empty()) {
     return verdict.decide(Outcome::kNotComparable, std::move(why));
@@ -284,7 +284,7 @@ Verdict judge_indices(const TensorView& actual, const TensorView& expected, cons
     if (!side->format->is_float() && side->format->kind != Kind::kBool) continue;
     return verdict.decide(
         Outcome::kNotComparable,
-        formatted("the {} is {}, and indices are integers",
+        formatted("the {} is {}, but indices must be integers",
                   side == &actual ? "output" : "golden result", side->format->name));
   }
   const TensorView& source = *options.index_source;

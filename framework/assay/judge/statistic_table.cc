@@ -401,12 +401,13 @@ StatisticsResult judge_statistics(const TensorView& actual, const TensorView& ex
   const bool compares = any_needs_reference(limits);
   if (compares && reference_implementation == nullptr) {
     return refused(
-        "the standard compares with a reference implementation's output, and none is given");
+        "the standard compares with a reference implementation's output, but none is given; give "
+        "one");
   }
   if (compares && reference_implementation->shape != expected.shape) {
-    return refused(formatted("the reference implementation's output is {}, the expected result {}",
-                             shape_text(reference_implementation->shape),
-                             shape_text(expected.shape)));
+    return refused(formatted(
+        "the reference implementation's output has the shape {}, but the expected result has {}",
+        shape_text(reference_implementation->shape), shape_text(expected.shape)));
   }
   const StatisticsPieces all = [&](const std::function<void(const StatisticsPiece&)>& take) {
     take({actual, expected, compares ? reference_implementation : nullptr, options.error_weights,
@@ -434,8 +435,8 @@ StatisticsResult judge_statistics(const TensorView& actual, const TensorView& ex
   if (any_needs_weights(limits) &&
       (options.error_weights == nullptr || options.error_weights->shape != expected.shape)) {
     return refused(
-        "the standard needs the expected error of each element, computed from the case's operands, "
-        "and there is none");
+        "the standard needs the expected error of each element, which is computed from the case's "
+        "operands; give a case with operands");
   }
   return judge_pieces(pieces, limits, options, std::move(other));
 }

@@ -67,7 +67,8 @@ std::string why_not_comparable(const TensorView& actual, const TensorView& expec
   }
   if (actual.format->is_float() && !expected.format->is_float()) {
     return formatted(
-        "the output is {}, the expected result {}: integers are no golden result of a float output",
+        "the output is {}, the expected result {}: integers cannot be the golden result of a float "
+        "output",
         actual.format->name, expected.format->name);
   }
   return "";
@@ -106,10 +107,10 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
   }
   if (by_element_bounds(bound) &&
       (!options.element_bounds || options.element_bounds->shape != actual.shape)) {
-    return refuse(formatted(
-        "standard {} needs the {} of each element, computed from the case's operands and a "
-        "machine, and there is none",
-        bound.standard, bound.rule == Rule::kExpectedError ? "expected error" : "bound"));
+    return refuse(
+        formatted("standard {} needs the {} of each element, which is computed from the case's "
+                  "operands and a machine; give a case with operands, and a machine",
+                  bound.standard, bound.by_chance ? "expected error" : "bound"));
   }
   Verdict verdict;
   verdict.bound = bound;

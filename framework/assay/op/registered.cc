@@ -24,8 +24,8 @@ void check_name(std::string_view name) {
   // name of a case.
   if (!is_plain(name) || !is_case_name(name)) {
     refuse(
-        "the operator name '{}' cannot be used: a name has letters, digits and underscores, "
-        "a letter first, and is none of inputs, outputs and golden",
+        "the operator name '{}' cannot be used; a name has letters, digits and underscores, begins "
+        "with a letter, and is not inputs, outputs or golden",
         name);
   }
 }

@@ -45,8 +45,9 @@ std::string function_text(const Finding& f) {
   } else if (f.outcome == identify::Outcome::kUndecided) {
     out = "    undecided: no candidate gives every bit, and a known bound of the error is kept\n";
   } else {
-    out = formatted("    nothing fits of {} candidates, and no known bound of the error is kept\n",
-                    grouped(f.tried));
+    out = formatted(
+        "    nothing fits of {} candidates, and the output keeps no known bound of the error\n",
+        grouped(f.tried));
   }
   // The first of the function's lines is left out, because it repeats what is already printed.
   return out + f.function_lines.substr(f.function_lines.find('\n') + 1);
@@ -72,8 +73,8 @@ std::string decision_text(const Finding& f) {
   if (d.told_apart < 2) {
     return out + "    probes of this shape and output dtype tell none of them apart\n";
   }
-  return out + formatted("    to decide, record {}: {} alone tells {} of the {} apart\n", d.command,
-                         d.probe, d.told_apart,
+  return out + formatted("    to decide, record {}; the probe {} tells {} of the {} apart\n",
+                         d.command, d.probe, d.told_apart,
                          counted(static_cast<std::int64_t>(d.arithmetics), "arithmetic"));
 }
 
