@@ -364,8 +364,8 @@ TEST(OperatorFaults, WhatIsRefused) {
     });
   };
   EXPECT_EQ(error("softmax", "a_abft", "zero"),
-            formatted("p.json: cell 1: gate {}: only a matmul has checksums, and softmax is not "
-                      "one; give tolerance or standard:NAME as the gate, or the operator matmul",
+            formatted("p.json: cell 1: gate {}: the operator softmax has no checksums; give "
+                      "tolerance or standard:NAME as the gate, or the operator matmul",
                       parse_threshold("a_abft").text()));
   for (const char* site : {"accumulator", "checksum", "threshold"}) {
     EXPECT_EQ(
@@ -377,8 +377,8 @@ TEST(OperatorFaults, WhatIsRefused) {
     EXPECT_EQ(error("matmul", "v_abft", formatted("zero,site={}", site)), "no error") << site;
   }
   EXPECT_EQ(error("exp", "tolerance", "zero,site=input,input=x,when=before"),
-            "p.json: cell 1: fault 'zero,site=input,input=x,when=before': when=before is about "
-            "checksums, but exp has none; leave it out");
+            "p.json: cell 1: fault 'zero,site=input,input=x,when=before': when=before is only for "
+            "a matmul, and exp is not one; leave it out");
   EXPECT_EQ(error("fma", "tolerance", "zero,site=input,input=x"),
             "cell fma bfloat16 4x8x8 normal: fault 'zero,site=input,input=x,seed=0,count=1': this "
             "fma has no input 'x'; it has a, b, c");

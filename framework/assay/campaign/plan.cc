@@ -83,9 +83,10 @@ void check_cell(const Cell& cell) {
   for (const GateSpec& gate : cell.gates) {
     if (!gate.threshold || has_checksums) continue;
     refuse(
-        "gate {}: only a {} has checksums, and {} is not one; give tolerance or standard:NAME as "
-        "the gate, or the operator {}",
-        gate.text, products_text(), cell.op, products_text());
+        "gate {}: the operator {} has no checksums; give tolerance or standard:NAME as the gate, "
+        "or "
+        "the operator {}",
+        gate.text, cell.op, products_text());
   }
   for (const FaultPlan& plan : cell.faults) {
     if (plan.census || cell.is_product()) continue;
@@ -100,7 +101,8 @@ void check_cell(const Cell& cell) {
                     products_text(), fault.site_row().name, cell.op));
     }
     if (fault.before_encoding) {
-      refuse(formatted("when=before is about checksums, but {} has none; leave it out", cell.op));
+      refuse(formatted("when=before is only for a {}, and {} is not one; leave it out",
+                       products_text(), cell.op));
     }
     if (fault.site == fault::Site::kInput && !cell.recorded.empty()) {
       refuse(
