@@ -84,7 +84,7 @@ const std::vector<ArrayFormat>& rows() {
        .is_archive = true,
        .open = open_npz,
        .write = write_npz,
-       .unnamed = "arr_0",  // as numpy.savez names it
+       .unnamed = "arr_0",  // numpy.savez gives the first array without a name this name
        .reads = "the same, each array by its name",
        .written = kWrittenByNumpy},
       {.name = "pt",
@@ -118,7 +118,7 @@ const std::vector<ArrayFormat>& rows() {
        .is_dataset = true,
        .open = open_hdf5,
        .reads = "everything (docs/dataset.md); the file may have any ending if a path follows"},
-      // The last row also applies to every other ending.
+      // A file whose ending is in no row is read by the last row, as raw bytes.
       {.name = "bin",
        .endings = {".bin", ".raw", ".dat"},
        .example = "x.bin",

@@ -17,11 +17,12 @@
 namespace assay {
 
 struct ArrayRequest {
-  // "x.npy", a file of raw bytes, or a file and an array's name: "file.h5:/path/to/dataset",
+  // The file, such as "x.npy", or the file and the array's name: "file.h5:/path/to/dataset",
   // "x.npz:/name" ("x.npz:name" works, too), and likewise for .pt and .safetensors. The array's
   // name may be left out if the file holds only one array.
   std::string path = {};
-  // The dtype, if the file does not say it: raw bytes, 8- and 16-bit patterns.
+  // The dtype of the elements, for files that do not say it: raw bytes, and bit patterns of 8 or 16
+  // bits.
   std::string dtype = {};
   std::optional<Shape> shape = {};  // The shape of raw bytes, if nothing else says it.
 
@@ -44,20 +45,21 @@ class ArrayFile {
 
 // A kind of file.
 struct ArrayFormat {
-  std::string_view name;                  // as in `assay unpack --as`
+  std::string_view name;                  // the kind's name in `assay unpack --as`
   std::vector<std::string_view> endings;  // with their dots; written files get the first one
-  std::string_view example;               // how one of its arrays is named: "x.npz:/name"
-  bool is_archive = false;                // arrays are named behind the file
-  bool is_dataset = false;  // it holds cases, and its arrays are opened by paths and not listed
+  std::string_view example;  // a path that names an array in such a file: "x.npz:/name"
+  bool is_archive = false;   // an array's path has the array's name behind that of the file
+  bool is_dataset = false;   // the file holds cases; its arrays are opened by paths and not listed
   std::unique_ptr<ArrayFile> (*open)(const std::string& path);
   // Null if this kind of file cannot be written (array_writer.h).
   void (*write)(const std::string& path, const std::map<std::string, TensorView>& arrays) = nullptr;
   // The dtypes that can be written. If this is empty, any dtype is written as its bytes.
   DtypeNames dtypes = "";
-  std::string_view unnamed = "";  // the name that is written for an array without one
-  // the properties that such a file records for its arrays, for documentation
+  std::string_view unnamed = "";  // the name that is written for an array without a name
+  // For documentation: the properties of arrays that such a file records.
   std::string_view reads;
-  std::string_view written = "all";  // which dtypes are written if `dtypes` does not list them
+  // For documentation: the dtypes that can be written, in words, if `dtypes` is empty.
+  std::string_view written = "all";
 };
 std::span<const ArrayFormat> array_formats();
 // Returns the row with this name. Throws Refusal, which lists the known names.

@@ -39,7 +39,8 @@ void read_pieces(ArraySource& actual, ArraySource& expected, std::int64_t piece,
                         expected.read(begin, buffer.count, buffer.expected.bytes());
                       });
   };
-  // declared after the buffers, so that its destructor waits while they exist
+  // This is declared after the buffers, so that its destructor waits for the read before the
+  // buffers are destroyed.
   std::future<void> reading;
   if (size > 0) reading = start(buffers[0], 0);
   for (std::int64_t begin = 0, i = 0; begin < size; begin += piece, ++i) {
@@ -109,7 +110,8 @@ class JudgeByThreads {
                      [&] { return judged_.size() <= most_judged_; });
       return;
     }
-    is_checking_ = true;  // This stays true if the checks below throw.
+    // Stays true if the checks below throw, so that no other thread continues them.
+    is_checking_ = true;
     while (!judged_.empty() && judged_.begin()->first == checked_) {
       const auto next = judged_.extract(judged_.begin());
       lock.unlock();
@@ -126,7 +128,7 @@ class JudgeByThreads {
   ArraySource &actual_, &expected_;
   const Judges& judges_;
   const int threads_;
-  const std::size_t most_judged_;  // that may wait to be checked
+  const std::size_t most_judged_;  // the number of judged parts that may wait to be checked
   const bool checks_;
   Pool<Buffer> buffers_{[this] {
     return std::unique_ptr<Buffer>(new Buffer{Tensor(actual_.format(), {PiecewiseJudge::kUnit}),
@@ -134,8 +136,9 @@ class JudgeByThreads {
   }};
   std::mutex mutex_;
   std::condition_variable room_;
-  std::map<std::int64_t, Pool<Buffer>::Taken> judged_;  // not yet checked, by their first elements
-  std::int64_t checked_ = 0;                            // elements
+  // The judged parts that are not yet checked. The key is the position of a part's first element.
+  std::map<std::int64_t, Pool<Buffer>::Taken> judged_;
+  std::int64_t checked_ = 0;  // elements
   bool is_checking_ = false;
 };
 

@@ -124,7 +124,8 @@ NewFolder::~NewFolder() {
   std::error_code error;
   fs::remove_all(hidden_, error);
   for (const std::string& name : moved_) fs::remove_all(in_folder(folder_, name), error);
-  for (const std::string& folder : made_) fs::remove(folder, error);  // removed only if it is empty
+  // fs::remove() removes a folder only if it is empty.
+  for (const std::string& folder : made_) fs::remove(folder, error);
 }
 
 void NewFolder::make(const std::string& name) const {

@@ -41,14 +41,15 @@ class NewFolder {
   NewFolder& operator=(const NewFolder&) = delete;
 
   const std::string& path() const { return hidden_; }  // where to write
-  // Makes a folder within it, at any depth.
+  // Makes a folder within the new folder, at any depth.
   void make(const std::string& name) const;
-  // `last` is the name of the entry that is moved last. A folder without it is not whole.
+  // Moves the content to its place. `last` is the name of the entry that is moved last, so that a
+  // folder without this entry is known to be incomplete.
   void commit(const std::string& last);
 
  private:
   std::string folder_, hidden_;
-  std::vector<std::string> made_;   // the outermost folder is last
+  std::vector<std::string> made_;   // folders that were made, with the outermost folder last
   std::vector<std::string> moved_;  // names in folder_
 };
 

@@ -53,7 +53,7 @@ std::string_view code_of(std::string_view text, bool has_order) {
   return text;
 }
 
-// The kinds of elements that are not read, why, and what to save instead.
+// The kinds of elements that are not read, with the reason and what to save instead.
 constexpr std::pair<std::string_view, std::string_view> kUnread[] = {
     {"O", "Python objects, which are never unpickled; save numbers, as in x.astype('float32')"},
     {"SaU", "text, which is not compared"},

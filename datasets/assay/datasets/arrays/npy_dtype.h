@@ -15,7 +15,8 @@ inline constexpr DtypeNames kNpyDtypes =
     "u4=uint32 u8=uint64 c16=complex128 c8=complex64 b1=bool";
 
 struct NpyType {
-  // nullptr for bit patterns of `width` bytes, whose format is given elsewhere
+  // Is nullptr if the elements are bit patterns of `width` bytes whose format the file does not
+  // say.
   const Format* format;
   int width;
   bool swap;  // the elements are big-endian

@@ -34,8 +34,8 @@ constexpr std::uint64_t kDims = 1, kDataType = 2, kSegment = 3, kStringData = 6,
 // narrow floats are stored as numbers, too.
 struct DataField {
   std::uint64_t field;
-  Wire wire;  // of one element; many are packed into bytes
-  int width;  // of one that is no varint
+  Wire wire;  // the encoding of one number; several numbers may be packed into bytes
+  int width;  // the bytes of one number, or 0 for varints, whose lengths differ
   bool (*holds)(const Format& format);
 };
 bool is_one_of(const Format& f, std::string_view first, std::string_view second) {
@@ -49,7 +49,7 @@ constexpr DataField kData[] = {
     {10, kFixed8, 8, [](const Format& f) { return is_one_of(f, "float64", "complex128"); }},
     {11, kVarint, 0, [](const Format& f) { return is_one_of(f, "uint32", "uint64"); }}};
 
-// Elements that were numbers in the file, in their form in memory.
+// The bytes of elements that the file holds as numbers, converted to their form in memory.
 class HeldBytes : public ByteSource {
  public:
   HeldBytes(std::vector<std::byte> bytes, StoredPlace place)
@@ -229,8 +229,10 @@ class OnnxFile : public ArrayFile {
   std::uint64_t data_type_ = 0;
   std::optional<std::int64_t> raw_size_;
   std::int64_t raw_begin_ = 0;
-  const DataField* field_ = nullptr;    // the field that holds the numbers
-  std::vector<std::uint64_t> numbers_;  // at most eight bytes for each byte in the file
+  const DataField* field_ = nullptr;  // the field that holds the numbers
+  // The elements. Each number takes a byte or more in the file, so this takes at most 8 times the
+  // memory.
+  std::vector<std::uint64_t> numbers_;
 };
 
 }  // namespace

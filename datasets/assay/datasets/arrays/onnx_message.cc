@@ -53,9 +53,9 @@ std::uint64_t Message::next() {
 
 namespace {
 
-// The values of one field.
+// All values of a message that have one field number.
 struct Field {
-  bool is_varint = true, is_bytes = true;  // all of them
+  bool is_varint = true, is_bytes = true;  // true if all values have this encoding
   std::int64_t count = 0;
   std::int64_t begin = 0, end = 0;  // the bytes of the first value
 };
@@ -95,8 +95,9 @@ bool has(const Fields& fields, std::uint64_t number, bool Field::*wire) {
   return found != fields.end() && found->second.*wire;
 }
 
-// Field numbers of the messages that may contain tensors. All of these messages have a number in
-// the second field, or messages in the first two.
+// Field numbers of SequenceProto, OptionalProto and MapProto, which contain messages with tensors.
+// These messages are recognized by their fields: a number in field 2, or messages in fields 1 and
+// 2.
 constexpr std::uint64_t kName = 1, kType = 2, kFirstValue = 3, kMapValues = 5, kLastValue = 7;
 
 constexpr std::string_view kWayOut =
@@ -118,7 +119,7 @@ std::string other_message(const std::string& path, ByteSource& bytes) {
   const auto has_bytes = [&](std::uint64_t number) {
     return has(*fields, number, &Field::is_bytes);
   };
-  // ir_version and one of producer_name, graph and opset_import.
+  // A ModelProto has ir_version (1), and one of producer_name (2), graph (7) and opset_import (8).
   if (has(*fields, 1, &Field::is_varint) && !has(*fields, kType, &Field::is_varint) &&
       (has_bytes(2) || has_bytes(7) || has_bytes(8))) {
     return is("ModelProto");
@@ -137,7 +138,8 @@ std::string other_message(const std::string& path, ByteSource& bytes) {
     const bool is_message =
         inside && (inside->empty() || has(*inside, kType, &Field::is_varint) ||
                    (has(*inside, 1, &Field::is_bytes) && has(*inside, 2, &Field::is_bytes)));
-    // A segment of a tensor consists of two numbers.
+    // Field 3 of a TensorProto is a segment, which consists of two numbers. Such a field shows that
+    // the message is a tensor and not a sequence.
     const bool is_segment = number == kFirstValue && inside && !inside->empty() &&
                             inside->rbegin()->first <= 2 && has(*inside, 1, &Field::is_varint);
     if (!is_message || is_segment) return "";

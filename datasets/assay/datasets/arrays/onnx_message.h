@@ -26,7 +26,7 @@ class Message {
   std::int64_t at() const { return at_; }
   std::uint64_t varint();
   std::uint64_t fixed(int width);
-  std::int64_t length();  // of the bytes that follow
+  std::int64_t length();  // reads the number of bytes that follow
   void skip(std::int64_t count);
   [[noreturn]] void refuse(const std::string& why) const;
 

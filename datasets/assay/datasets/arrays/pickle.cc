@@ -9,7 +9,8 @@
 namespace assay::pickle {
 namespace {
 
-// A tensor needs some twenty values, but hostile data can create a value with each byte.
+// The most values of a pickle. A tensor needs about 20 values, but hostile data can create a value
+// with each byte.
 constexpr std::size_t kMostValues = std::size_t{1} << 21;
 
 constexpr std::string_view kOrderedDict = "collections OrderedDict";
@@ -191,7 +192,7 @@ const Machine::Row Machine::kOpcodes[] = {
     {'C', [](Machine& m) { m.other(m.number(1)); }},                       // SHORT_BINBYTES
     {'B', [](Machine& m) { m.other(m.number(4)); }},                       // BINBYTES
     {0x8E, [](Machine& m) { m.other(m.number(8)); }},                      // BINBYTES8
-    // tuples, lists and dicts
+    // Opcodes that build tuples, lists and dicts.
     {')', [](Machine& m) { m.push(Kind::kTuple); }},                    // EMPTY_TUPLE
     {0x85, [](Machine& m) { m.push(Kind::kTuple, m.pop(1)); }},         // TUPLE1
     {0x86, [](Machine& m) { m.push(Kind::kTuple, m.pop(2)); }},         // TUPLE2
@@ -203,7 +204,7 @@ const Machine::Row Machine::kOpcodes[] = {
     {'}', [](Machine& m) { m.push(Kind::kDict); }},                     // EMPTY_DICT
     {'s', [](Machine& m) { m.add_to(Kind::kDict, m.pop(2)); }},         // SETITEM
     {'u', [](Machine& m) { m.add_to(Kind::kDict, m.pop_to_mark()); }},  // SETITEMS
-    // the stack and the memo
+    // Opcodes for the stack and the memo.
     {0x80, [](Machine& m) { m.protocol(m.number(1)); }},             // PROTO
     {0x95, [](Machine& m) { m.take(8); }},                           // FRAME
     {'(', [](Machine& m) { m.marks_.push_back(m.stack_.size()); }},  // MARK
@@ -214,7 +215,7 @@ const Machine::Row Machine::kOpcodes[] = {
     {0x94, [](Machine& m) { m.put(m.memo_.size()); }},               // MEMOIZE
     {'h', [](Machine& m) { m.get(m.number(1)); }},                   // BINGET
     {'j', [](Machine& m) { m.get(m.number(4)); }},                   // LONG_BINGET
-    // calls, which are only recorded
+    // Opcodes for calls, which are recorded and not executed.
     {'c', [](Machine& m) { m.line_global(); }},                      // GLOBAL
     {0x93, [](Machine& m) { m.stack_global(); }},                    // STACK_GLOBAL
     {'Q', [](Machine& m) { m.push(Kind::kPersistent, m.pop(1)); }},  // BINPERSID

@@ -22,7 +22,7 @@ enum class Kind : std::uint8_t {
   kGlobal,      // text: "module name"
   kPersistent,  // items: the id
   kCall,        // items: the called function, its arguments (a tuple)
-  kOther,       // bytes, floats, integers beyond int64
+  kOther,       // bytes, a float, or an integer beyond int64, whose value is not kept
 };
 
 using Ref = std::uint32_t;  // of a value
@@ -31,7 +31,7 @@ struct Value {
   Kind kind = Kind::kNone;
   std::int64_t integer = 0;
   std::string text = {};
-  std::vector<Ref> items = {};  // of a dict: key, value, key, value, ...
+  std::vector<Ref> items = {};  // the elements; those of a dict are key, value, key, value, ...
 };
 
 struct Pickle {

@@ -50,8 +50,8 @@ class PlainArray : public ArraySource {
   }
   const Format& format() const override { return *layout_.format; }
   const Shape& shape() const override { return layout_.shape; }
-  // Arrays with strides are read from the bytes that the first read keeps, and columns need few
-  // large reads. Neither works with several threads.
+  // Several threads cannot read an array with strides, because it is read from bytes that the first
+  // read keeps, or an array that is read by columns, because these need few large reads.
   bool serves_threads() const override {
     return layout_.strides.empty() && !is_read_by_columns() && bytes_->serves_threads();
   }
@@ -165,7 +165,7 @@ class PlainArray : public ArraySource {
     std::vector<std::byte> block(static_cast<std::size_t>(std::min(most, row) * pitch * width_));
     band_.rows = 0;  // 0 until the band is read
     band_.elements.resize(static_cast<std::size_t>(rows * row * width_));
-    // index of the column, without the first dimension
+    // The column's index in each dimension. That of the first dimension is not used.
     std::vector<std::int64_t> index(layout_.shape.size());
     for (std::int64_t begin = 0; begin < row; begin += most) {
       const std::int64_t columns = std::min(most, row - begin);
@@ -234,10 +234,11 @@ class PlainArray : public ArraySource {
   ArrayLayout layout_;
   std::int64_t width_;
   std::vector<std::byte> held_;  // for an array with strides: all bytes that the strides span
+  // Whole rows that were read from a column-major array.
   struct Band {
     std::int64_t first = 0, rows = 0;
-    std::vector<std::byte> elements;  // for columns; the elements are row-major
-  } band_;                            // of columns
+    std::vector<std::byte> elements;  // of these rows, in row-major order
+  } band_;
 };
 
 }  // namespace
@@ -256,8 +257,8 @@ std::unique_ptr<ArraySource> plain_array(std::string path, std::shared_ptr<ByteS
 
 StoredPlace place_within(const ByteSource& bytes, std::int64_t offset, std::int64_t size) {
   StoredPlace place = bytes.place();
-  // The places of an archive's members are below 0. Two arrays of one member differ by their
-  // offset.
+  // The place of an archive's member is a negative number. The array's offset is subtracted from
+  // it, so that two arrays in one member have different places.
   place.begin += place.begin < 0 ? -(offset << 20) : offset;
   place.size = size;
   return place;

@@ -13,12 +13,14 @@ namespace assay {
 struct ArrayLayout {
   const Format* format = nullptr;
   Shape shape = {};
-  std::int64_t offset = 0;  // of the first element, in bytes
+  std::int64_t offset = 0;  // the position of the first element, in bytes
   bool swap = false;        // big-endian
   bool column_major = false;
-  // two elements of 4 bits in a byte, the first one in the low bits; only row-major
+  // If true, a byte holds two elements of 4 bits, the first one in the low bits. The array must be
+  // row-major.
   bool packed = false;
-  Strides strides = {};  // In elements, not negative. Empty for rows (or columns) without gaps.
+  // In elements, not negative. Empty if the rows (or columns) lie one after another without gaps.
+  Strides strides = {};
   StoredPlace place = {};
   bool shape_is_inferred = false;
 };
@@ -42,7 +44,7 @@ StoredPlace place_within(const ByteSource& bytes, std::int64_t offset, std::int6
 std::string text_of(ByteSource& bytes, std::int64_t most, const std::string& path,
                     const std::string& what);
 
-// Returns the elements one after another, in the view's row-major order, as text.
+// Returns a string with the bytes of the elements, one after another in the view's row-major order.
 std::string bytes_of(const TensorView& view);
 
 }  // namespace assay

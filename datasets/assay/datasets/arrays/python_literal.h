@@ -12,7 +12,7 @@ namespace assay {
 
 struct LiteralItem;
 
-// None, True and False, an integer, a float, a string, a tuple or list, a dict.
+// A value: None, True or False, an integer, a float, a string, a tuple, a list or a dict.
 struct Literal {
   using List = std::vector<Literal>;
   using Dict = std::vector<LiteralItem>;

@@ -48,7 +48,8 @@ constexpr DtypeNames kMlirTypes =
     "si16=int16 i32=int32 si32=int32 i64=int64 si64=int64 ui16=uint16 ui32=uint32 ui64=uint64 "
     "i4=int4 si4=int4 ui4=uint4 i1=bool";
 
-// Reads IREE's "3x4xf32", which is a word of the name.
+// Sets dtype and shape from a word such as "3x4xf32" in the name, as IREE writes it. Returns false
+// if there is no such word.
 bool read_mlir_type(const std::string& name, SaidByName& said) {
   std::size_t begin = 0;
   while (begin < name.size()) {
@@ -119,7 +120,8 @@ class RawFile : public ArrayFile {
   }
 
  private:
-  // A byte holds one or two elements of 4 bits. The file's size tells how many.
+  // Returns true if each byte holds two elements of 4 bits, and not one. The file's size tells
+  // which.
   bool is_packed(const Format& f, const Shape& shape) const {
     const auto size = static_cast<double>(bytes_->size());
     return f.bits == 4 && bytes_needed(path_, f, shape) != size &&

@@ -17,10 +17,10 @@
 namespace assay {
 namespace {
 
-constexpr std::int64_t kLength = 8;                // bytes of the header's length
-constexpr std::int64_t kMostHeader = 100'000'000;  // the limit of the format's own reader
+constexpr std::int64_t kLength = 8;                // the header's length is a number of 8 bytes
+constexpr std::int64_t kMostHeader = 100'000'000;  // safetensors' own reader has this limit, too
 
-// Two elements of 4 bits share a byte.
+// Returns true if two elements of the format, which have 4 bits, share a byte.
 bool is_packed(const Format& format) { return format.bits == 4; }
 
 class SafetensorsFile : public ArrayFile {
@@ -108,7 +108,7 @@ class SafetensorsFile : public ArrayFile {
 
   std::string path_;
   std::shared_ptr<ByteSource> bytes_;
-  std::int64_t data_ = 0;  // the offset of the arrays' bytes
+  std::int64_t data_ = 0;  // the offset in the file at which the arrays' bytes begin
   std::vector<wire::ArrayHeader> arrays_;
   std::map<std::string, std::size_t> places_;
 };

@@ -21,17 +21,18 @@ using pickle::Pickle;
 using pickle::Ref;
 using pickle::Value;
 
-// The pickles of the largest models have some megabytes.
+// The largest pickle that is read, in bytes. The pickles of the largest models have some megabytes.
 constexpr std::int64_t kMostPickle = std::int64_t{64} << 20;
-// A limit is needed because lists may share lists, so that a few bytes can name very many tensors.
+// The most values that the search for tensors visits. It needs this limit because lists may share
+// lists, so that a few bytes can name very many tensors.
 constexpr std::size_t kMostVisits = 1000000;
 constexpr int kDeepestPickle = 64;
 
 constexpr std::string_view kStoragePrefix = "torch ";
 constexpr std::string_view kUntyped = "torch.storage UntypedStorage";
 
-// The functions that rebuild tensors, and objects that are often saved beside tensors and are left
-// out.
+// The functions and classes that a pickle may name: those that rebuild tensors, and those of
+// objects that are often saved beside tensors and are left out.
 constexpr std::string_view kRebuild = "torch._utils _rebuild_tensor";
 constexpr std::string_view kRebuild2 = "torch._utils _rebuild_tensor_v2";
 constexpr std::string_view kRebuild3 = "torch._utils _rebuild_tensor_v3";
@@ -61,8 +62,8 @@ const Format* dtype_named(std::string_view global, DtypeNames names) {
 }
 
 bool is_allowed(std::string_view global) {
-  // Other dtypes are allowed beside tensors. A tensor with such a dtype is refused, and the error
-  // names the dtype.
+  // Dtypes that cannot be read. Files with such a dtype are opened, so that their other tensors can
+  // be read. A tensor with such a dtype is refused, and the error names the dtype.
   constexpr std::string_view kOtherDtypes[] = {"torch float4_e2m1fn_x2"};
   const auto is_one_of = [&](const auto& names) {
     return std::ranges::find(names, global) != std::end(names);
@@ -75,7 +76,7 @@ bool is_allowed(std::string_view global) {
 struct TorchTensor {
   std::string name, storage;  // the storage's key
   const Format* format = nullptr;
-  std::int64_t storage_bytes = 0, offset = 0;  // the offset in elements
+  std::int64_t storage_bytes = 0, offset = 0;  // the offset in the storage is in elements
   Shape shape;
   Strides strides;
 };
@@ -176,7 +177,8 @@ class Finder {
     return shape;
   }
 
-  // (storage, offset, size, stride, requires_grad, backward_hooks[, dtype][, metadata])
+  // Returns the tensor that a call rebuilds. The arguments of the call are (storage, offset, size,
+  // stride, requires_grad, backward_hooks[, dtype][, metadata]).
   TorchTensor rebuilt(const Value& call, const std::string& name, bool says_dtype) const {
     TorchTensor t;
     t.name = name;
@@ -202,7 +204,8 @@ class Finder {
     return unread_elements(global.substr(global.rfind(' ') + 1));
   }
 
-  // ("storage", class, key, location, elements); an untyped one counts bytes.
+  // Sets the storage of a tensor. `id` is ("storage", class, key, location, number of elements).
+  // For an untyped storage the last one is the number of bytes.
   void add_storage(const Value& id, TorchTensor& t) const {
     const bool is_id = id.kind == pickle::Kind::kPersistent &&
                        pickle_[id.items[0]].kind == pickle::Kind::kTuple &&
@@ -306,7 +309,8 @@ class TorchFile : public ArrayFile {
         refuse(formatted("reaches beyond its storage {}, which has {} bytes", t.storage,
                          t.storage_bytes));
       }
-      // An expanded tensor repeats its elements, so it can be much larger than its file.
+      // An expanded tensor repeats its elements, so it can be much larger than its file. This limit
+      // protects the memory.
       if (needed > static_cast<double>(kMostPerDeflatedByte * file_place(path_).size)) {
         refuse(
             formatted("repeats the {} bytes of its storage to {:.0f}, which is more than is read",
@@ -348,7 +352,7 @@ class TorchFile : public ArrayFile {
   std::string path_;
   ZipArchive archive_;
   std::map<std::string, std::size_t> members_, places_;
-  std::string folder_;  // of its records, with a '/'
+  std::string folder_;  // the folder of the records in the archive, with a '/' at the end
   bool has_pickle_ = false, swap_ = false;
   std::vector<TorchTensor> tensors_;
 };

@@ -11,12 +11,13 @@
 
 namespace assay {
 
-// The dtypes of torch.serialization (2.5).
+// The dtypes that torch.serialization of PyTorch 2.5 can save, with torch's names.
 inline constexpr DtypeNames kTorchDtypes =
     "float64 float32 float16 bfloat16 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz "
     "float8_e8m0fnu int8 uint8 int16 int32 int64 uint16 uint32 uint64 complex128 complex64 "
     "complex32 bool";
-// The classes of storages. A dtype without a class is named by _rebuild_tensor_v3.
+// The classes of torch's storages, which say the dtype. For a dtype without such a class, the dtype
+// is an argument of _rebuild_tensor_v3.
 inline constexpr DtypeNames kTorchStorages =
     "DoubleStorage=float64 FloatStorage=float32 HalfStorage=float16 BFloat16Storage=bfloat16 "
     "CharStorage=int8 ByteStorage=uint8 ShortStorage=int16 IntStorage=int32 LongStorage=int64 "

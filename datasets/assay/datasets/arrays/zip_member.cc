@@ -28,7 +28,7 @@ Archive open_archive(const std::string& path) {
   Archive archive(opened, [](zip_t* one) {
     if (one != nullptr) zip_discard(one);
   });
-  // libzip opens an empty file as an archive without members.
+  // An empty file is refused here, because libzip opens it as an archive without members.
   if (size == 0 || code == ZIP_ER_NOZIP) {
     throw FileError(path, "", "is no zip archive, or is truncated");
   }
@@ -99,7 +99,8 @@ class ZipMember : public ByteSource {
     at_ = 0;
   }
 
-  // To go back in deflated bytes, the member is inflated again from its beginning.
+  // Moves to a position in the member. To go back in deflated bytes, the member is inflated again
+  // from its beginning.
   void go_to(std::int64_t at) {
     if (member_.stat.comp_method == ZIP_CM_STORE) {
       if (zip_fseek(file_.get(), at, SEEK_SET) != 0) refuse_error(zip_file_get_error(file_.get()));
@@ -125,7 +126,8 @@ class ZipMember : public ByteSource {
     }
   }
 
-  // libzip compares size and checksum when a read goes beyond the last byte.
+  // Verifies the member. libzip compares its size and checksum when a read goes beyond the last
+  // byte.
   void check_end() {
     std::byte more;
     const zip_int64_t got = zip_fread(file_.get(), &more, 1);
@@ -196,7 +198,8 @@ std::string zipped(const std::vector<ZipEntry>& entries) {
   std::unique_ptr<zip_t, Discard> archive(
       zip_open_from_source(whole.get(), ZIP_TRUNCATE | ZIP_CHECKCONS, &error));
   if (archive == nullptr) refuse(&error);
-  zip_source_keep(whole.get());  // the archive releases its own reference
+  // The archive releases a reference to the source, so this adds one that `whole` keeps.
+  zip_source_keep(whole.get());
   for (const ZipEntry& entry : entries) {
     zip_source_t* const data =
         zip_source_buffer(archive.get(), entry.bytes.data(), entry.bytes.size(), 0);

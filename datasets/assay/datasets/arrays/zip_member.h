@@ -15,10 +15,10 @@ namespace assay {
 // An archive with stored or deflated members. It may be larger than 4 GiB (zip64).
 class ZipArchive {
  public:
-  // Throws FileError if the file is not such an archive.
+  // Opens the archive. Throws FileError if the file is not a zip archive.
   explicit ZipArchive(const std::string& path);
 
-  // In the order of the directory. A name may occur twice.
+  // Returns the members' names in the order of the zip directory. A name may occur twice.
   const std::vector<std::string>& names() const { return names_; }
   // Opens a member by its position. The member keeps the archive open. If it is read in order, its
   // checksum is verified at its end. Throws FileError if the member is encrypted, is compressed in

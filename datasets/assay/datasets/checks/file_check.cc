@@ -27,14 +27,17 @@
 namespace assay {
 namespace {
 
-// For users who want another program, or who use this code as a library.
+// The environment variable that names the checking program, for users who want another program or
+// use this code as a library.
 constexpr char kChecker[] = "ASSAY_FILE_CHECKER";
 // The processor seconds that the program may use for a question. Large files get more.
 constexpr std::int64_t kSeconds = 5, kMostSeconds = 60, kBytesPerSecond = std::int64_t{16} << 20;
 constexpr std::size_t kMostAnswer = std::size_t{1} << 20;  // bytes
-constexpr int kWallPerSecond = 20;                         // for a busy machine
+// The seconds to wait for an answer, for each processor second that the program may use. There are
+// many, because the machine may be busy.
+constexpr int kWallPerSecond = 20;
 
-// Device, inode, size, and time of the last change.
+// Identifies a file in its present state by its device, inode, size, and time of the last change.
 using FileIdentity = std::tuple<dev_t, ino_t, off_t, std::int64_t, std::int64_t>;
 
 struct Settings {
@@ -94,11 +97,11 @@ struct FileCheck::Process {
   int socket = -1;
   pid_t pid = -1;
   std::int64_t seconds = 0;
-  std::atomic<bool> over = false;  // it has ended, or could not be started
+  std::atomic<bool> over = false;  // the process has ended, or could not be started
   std::mutex mutex;  // guards the members below, and is held while a question is asked
   bool started = false;
   std::set<std::string> answered;
-  std::string said;  // the message when it is over
+  std::string said;  // if the process is over: the message that says why
 
   ~Process() { (void)end(false); }
 
@@ -137,7 +140,8 @@ struct FileCheck::Process {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) cannot(path, errno);
     socket = pair[0];
-    // These descriptors are above the numbers that they get in the other process.
+    // The other process gets these descriptors as numbers 3 and 4. Here they have numbers of at
+    // least 10, so that none is overwritten before it is copied to its new number.
     const int theirs = fcntl(pair[1], F_DUPFD_CLOEXEC, 10);
     const int file = fcntl(fd, F_DUPFD_CLOEXEC, 10);
     close(pair[1]);
@@ -145,8 +149,8 @@ struct FileCheck::Process {
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attributes);
-    // The standard streams are not used. On a system without /dev/null they are the checked file,
-    // which cannot be written.
+    // The other process does not use its standard streams, so they are /dev/null. On a system
+    // without /dev/null they are the checked file, which cannot be written.
     const bool has_null = access("/dev/null", R_OK | W_OK) == 0;
     for (const int standard : {0, 1, 2}) {
       if (has_null) {
@@ -185,7 +189,7 @@ struct FileCheck::Process {
     throw FileError(path, "", said);
   }
 
-  // Reads an answer to its end. Returns false if no answer came, or not in time.
+  // Reads an answer to its end. Returns false if no answer came in time, or none at all.
   bool wait(std::string& answer, bool& too_long) {
     using Clock = std::chrono::steady_clock;
     const auto deadline = Clock::now() + std::chrono::seconds(seconds * kWallPerSecond);
@@ -207,7 +211,8 @@ struct FileCheck::Process {
     return false;
   }
 
-  // Errors name `path` and `object`.
+  // Asks the process a question, unless it was asked before. Throws FileError, which names `path`
+  // and `object`, if the process has ended or does not answer.
   void ask(const std::string& path, const std::string& object, const std::string& question) {
     const std::lock_guard lock(mutex);
     if (pid < 0) throw FileError(path, object, said);

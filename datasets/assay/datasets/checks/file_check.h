@@ -10,9 +10,8 @@
 namespace assay {
 
 // Sets the program that checks files. Its main() must begin with serve_file_checks() of
-// store/file_look.h, as that of `assay` does. The environment variable ASSAY_FILE_CHECKER names
-// another program. By default there is no program; then, without that variable, only the checks of
-// this process apply (docs/reliability.md).
+// store/file_look.h, as that of `assay` does. The environment variable ASSAY_FILE_CHECKER overrides
+// it. If neither names a program, only the checks of this process apply (docs/reliability.md).
 void set_file_checker(const std::string& program);
 
 // If `trust` is true, files are read without a check in a separate process, and their checksums are
@@ -22,9 +21,10 @@ bool trust_files();
 
 namespace h5 {
 
-// The argument that starts the checking process, with the version of the protocol on its socket.
-// Then its descriptors for the socket (questions and answers) and for the file, and the processor
-// seconds that it may use for a question.
+// The first constant is the argument that starts the checking process. It ends in the version of
+// the protocol. The next two are the descriptors of that process for its socket, which carries
+// questions and answers, and for the file. file_check_seconds() returns the processor seconds that
+// it may use for a question.
 constexpr char kFileCheckWord[] = "--assay-file-check-1";
 constexpr int kFileCheckSocket = 3, kFileCheckFile = 4;
 std::int64_t file_check_seconds(int fd);

@@ -36,7 +36,7 @@ std::int64_t elements_in(const ArrayRequest& array) {
   return static_cast<std::int64_t>(bytes / width);
 }
 
-// The arrays for which one property was inferred in one way.
+// Counts the arrays for which one property was inferred in one way, for the note about them.
 struct Inferred {
   const char* note;
   int count = 0;
@@ -55,7 +55,8 @@ struct AllInferred {
       "the shape is not known, so that one dimension of all elements is taken"};
 };
 
-// Returns true if the raw file itself says what it holds, by its name or by a file beside it.
+// Sets dtype and shape to those that the raw file itself says, by its name or by a file beside it.
+// Returns false if the file does not say both.
 bool says_itself(ArrayRequest& array) {
   if (!array.dtype.empty() && array.shape) return true;
   try {
@@ -81,7 +82,7 @@ ArrayInfo info_of(const ArrayRequest& array) {
   return {std::string(source->format().name), source->shape()};
 }
 
-// Dtype and shape of raw bytes on one side, for arrays that nothing else describes.
+// The user's dtype and shape for those raw bytes of one side that nothing else describes.
 struct RawDefaults {
   const std::string& dtype;
   const std::optional<Shape>& shape;
@@ -94,11 +95,11 @@ std::optional<ArrayInfo> info_if_known(ArrayRequest array) {
   return info_of(array);
 }
 
-// Settles dtype and shape of an array. `find_other` returns the array of the other side, whose
-// dtype and shape this one may have.
+// Settles dtype and shape of an array. `find_other` returns the array of the other side. If nothing
+// else says them, dtype and shape are taken from that array.
 void settle(ArrayRequest& array, const RawDefaults& defaults, const FindOther& find_other,
             AllInferred& inferred) {
-  // A file's own description takes precedence over the description of all files.
+  // A file's own description takes precedence over the defaults, which are for all files.
   if (!is_raw(array.path)) {
     if (array.dtype.empty()) array.dtype = defaults.dtype;
     if (!array.dtype.empty()) (void)known_format(array);
@@ -286,8 +287,8 @@ ArrayCases::ArrayCases(std::string path, std::vector<CaseRecord> records,
   for (CaseRecord& record : records) unname_only_output(record);
   const std::map<std::string, std::string> golden = golden_names(records, options);
   std::map<std::string, int> claims;  // on case names
-  std::set<std::string> groups;       // groups that have cases below them
-  std::vector<std::string> names;     // one for each record, in their order
+  std::set<std::string> groups;       // the groups that have cases below them
+  std::vector<std::string> names;     // the case names of the records, in the records' order
   for (const CaseRecord& record : records) {
     const auto known = golden.find(record.source_name());
     std::string name = known != golden.end() ? known->second : safe_case_name(record.name);

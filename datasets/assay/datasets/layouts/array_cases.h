@@ -85,7 +85,7 @@ class ArrayCases : public CaseSource {
 
   std::string path_;
   std::map<std::string, CaseRecord> records_;     // by case name
-  std::map<std::string, std::string> by_source_;  // case names by source name
+  std::map<std::string, std::string> by_source_;  // the case name for each source name
   std::vector<std::string> order_;
   // The records that stand for all cases below a name. The key is that name with its '/'. A record
   // that stands for golden cases is not listed itself.

@@ -113,7 +113,8 @@ std::string csv_line(const std::vector<std::string>& cells) {
   std::string line;
   for (const std::string& cell : cells) {
     if (&cell != &cells.front()) line += ',';
-    // The first bytes of a file may be taken for a mark of its kind, so such a cell is quoted.
+    // A cell that begins like a spreadsheet's file or with a byte order mark is quoted. Otherwise,
+    // at the beginning of the file, it would be taken for the mark of another kind of file.
     const bool speaks = cell.starts_with(kByteOrderMark) || cell.starts_with(kArchive);
     const std::string text = csv_cell(cell);
     line += speaks && text == cell ? formatted("\"{}\"", text) : text;

@@ -8,13 +8,13 @@
 namespace assay {
 
 struct CsvRow {
-  std::size_t line;  // of the file, from 1
+  std::size_t line;  // the number of the row's line in the file, from 1
   std::vector<std::string> cells;
 };
 struct CsvTable {
   std::string path;
   std::vector<std::string> header;
-  std::vector<CsvRow> rows;  // Each has as many cells as the header. Empty lines are left out.
+  std::vector<CsvRow> rows;  // Each row has as many cells as the header. Empty lines are left out.
 
   // Returns the column of a name, or -1 if there is no such column.
   int column(const std::string& name) const;

@@ -30,7 +30,8 @@ std::vector<std::string> dumps_in(const std::string& path) {
   return dumps;
 }
 
-// Levels of folders above a dump: step0/rank0. A deeper folder is not part of one side's dump.
+// The most levels of folders above a dump, such as step0/rank0. A deeper folder is not part of one
+// side's dump.
 constexpr std::ptrdiff_t kMostLayers = 3;
 
 ArrayRequest array_of(const std::string& folder, const wire::MsprobeTensor& tensor,
@@ -74,8 +75,8 @@ OpenedCases open_msprobe(const std::string& path, const OpenOptions& options) {
     try {
       calls = calls_in(folder);
     } catch (const FileError& e) {
-      // If one of several dumps is damaged, only its own calls are lost. Nobody knows which calls
-      // these are.
+      // If one of several dumps is damaged, only its own calls are lost. Their names are unknown,
+      // so one record with an error stands for all of them.
       if (dump.empty()) throw;
       CaseRecord& unread = records.emplace_back();
       unread.name = dump + "/*";

@@ -161,7 +161,7 @@ std::vector<std::string> find_sources(const std::vector<std::string>& paths,
     } else {
       const std::vector<std::string> matching = files_matching(path);
       if (matching.empty()) throw FileError(path, "", "matches no file and no folder");
-      // A folder that matches is treated like a folder that is named.
+      // A folder that the glob matches is treated like a folder whose path is given.
       for (const std::string& match : matching) {
         const std::vector<std::string> found = find_sources({match}, layout);
         sources.insert(sources.end(), found.begin(), found.end());

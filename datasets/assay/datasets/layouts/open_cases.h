@@ -36,18 +36,20 @@ bool is_dataset(const std::string& path);
 enum class Side : std::uint8_t { kGolden, kOutputs };
 
 struct OpenOptions {
-  std::string layout = {};  // The name of a row. If it is empty, the content tells the layout.
+  // The name of a row of layouts(). If it is empty, the content tells the layout.
+  std::string layout = {};
   Side side = Side::kGolden;
   // The producer of outputs for which the layout does not say one. If this is empty, it is the
   // folder's name.
   std::string producer = {};
-  // Dtype and shape of raw bytes that do not say them (and the dtype of bit patterns in .npy
-  // files): for outputs, and for golden results and inputs.
+  // Dtype and shape of raw bytes whose files do not say them. The dtype is also that of bit
+  // patterns in .npy files. `dtype` and `shape` are for outputs, the others for golden results and
+  // inputs.
   std::string dtype = {}, golden_dtype = {};
   std::optional<Shape> shape = {}, golden_shape = {};
   // For outputs whose golden results lie elsewhere: returns the opened sources of the golden
-  // results. Outputs get the names of the golden cases with the same source names. Raw bytes that
-  // do not say it have the dtype of their golden result, and its shape if the sizes agree.
+  // results. Outputs get the names of the golden cases with the same source names. Raw bytes whose
+  // files do not say their dtype get that of their golden result, and its shape if the sizes agree.
   std::function<std::vector<const CaseSource*>()> golden_sources = {};
   // Overrides what the file says about its rows (row_cases.h).
   std::optional<bool> rows_are_cases = {};
@@ -59,10 +61,10 @@ struct OpenedCases {
   std::unique_ptr<CaseSource> cases;
   std::string layout;              // the row's name
   std::vector<std::string> notes;  // a sentence for each thing that was inferred or left out
-  // The names of the cases in the source's own order, such as that of calls. Empty if there is
-  // none.
+  // The names of the cases in the source's own order, such as that of calls. Empty if the source
+  // has no order.
   std::vector<std::string> order = {};
-  // of the whole source: description, source, license
+  // The attributes of the whole source, such as description, source and license.
   std::map<std::string, Attribute> attributes = {};
   // Outputs that have no counterpart on the golden side. They are not in any case. In strict mode
   // they count as not comparable.
@@ -78,13 +80,14 @@ struct OpenedCases {
 struct Layout {
   std::string_view name;
   std::string_view what;  // a description of the layout, for `assay list layouts`
-  // arguments of `assay gate` in datasets/interop, with the layout's path first
+  // An example for `assay list layouts`: the arguments of `assay gate` for this layout's files in
+  // datasets/interop, with their path first.
   std::string_view example;
   // Returns whether a path is in this layout, by names and first bytes only.
   bool (*detect)(const std::string& path);
   OpenedCases (*open)(const std::string& path, const OpenOptions& options);
-  bool has_table = false;   // a case table belongs to it (OpenOptions::table)
-  bool has_dtypes = false;  // it records dtype and shape of each array
+  bool has_table = false;   // the layout may have a case table (OpenOptions::table)
+  bool has_dtypes = false;  // the layout records dtype and shape of each array
 };
 // Returns the layouts in the order in which they are tried.
 std::span<const Layout> layouts();

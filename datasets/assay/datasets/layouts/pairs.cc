@@ -15,7 +15,7 @@ namespace assay {
 namespace fs = std::filesystem;
 namespace {
 
-// Limits the time of a match with a hostile name.
+// The most steps of one match, because a hostile name could make it take very long.
 constexpr int kMostSteps = 1'000'000;
 
 std::string braces(const std::string& name) {
@@ -136,7 +136,8 @@ std::vector<std::string> files_matching(const std::string& pattern) {
   for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
     std::string path = at->path().generic_string();
     if (root == "." && !pattern.starts_with("./")) path.erase(0, 2);
-    // Paths deeper than the pattern's last part cannot match.
+    // Files below this folder cannot match if they have more parts than the pattern. The walk then
+    // does not enter the folder.
     const bool below = !deep && std::ranges::count(path, '/') >= depth;
     const bool hidden = at->path().filename().string().starts_with(".");
     if ((below || hidden) && at->is_directory(error)) at.disable_recursion_pending();
@@ -222,8 +223,8 @@ OpenedCases open_pairs(const std::string& outputs, const std::string& golden,
     record.name = pair_name(key, file);
     record.outputs["output"].golden = ArrayRequest{file};
   }
-  // Two pairs with the same name ("a_b", "c" and "a", "b_c") get different names from the outputs'
-  // paths.
+  // Two pairs may get the same name, because their texts are joined by '_' ("a_b", "c" and "a",
+  // "b_c"). Then the paths of the outputs give them different names.
   std::map<std::string, int> count;
   for (const CaseRecord& record : records) ++count[record.name];
   for (CaseRecord& record : records) {

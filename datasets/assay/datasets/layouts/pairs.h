@@ -19,9 +19,9 @@ class NamePattern {
   // name.
   explicit NamePattern(std::string text);
 
-  // The texts that the wildcards stand for in a path that matches, by the wildcards' names ("*1",
-  // "*2", ... and those of {name}) in the order of the pattern. A {name} that occurs twice stands
-  // for one text.
+  // Pairs of a wildcard's name ("*1", "*2", ..., or the name in {name}) and the text that it stands
+  // for in a path that matches, in the order of the pattern. A {name} that occurs twice stands for
+  // one text.
   using Stands = std::vector<std::pair<std::string, std::string>>;
   std::optional<Stands> match(std::string_view path) const;
   // Returns the wildcards' names, sorted.
@@ -33,7 +33,7 @@ class NamePattern {
  private:
   struct Part {
     enum class Kind { kText, kRun, kDeepRun, kOne, kWord } kind;
-    std::string text;  // of kText; the name of the others
+    std::string text;  // the text itself for kText, and the wildcard's name otherwise
   };
   bool match_from(std::size_t part, std::string_view rest, Stands& stands, int& steps) const;
 

@@ -14,7 +14,7 @@
 namespace assay {
 namespace {
 
-// Names of the folder of golden results beside the folders of outputs.
+// The usual names of the folder of golden results, which lies beside the folders of outputs.
 constexpr std::string_view kGoldenNames[] = {"gold",     "golden",    "goldens", "expect",
                                              "expected", "reference", "ref"};
 constexpr std::string_view kInputNames[] = {"in", "input", "inputs"};
@@ -29,7 +29,8 @@ struct FoundArray {
   std::optional<FileError> error = {};
   bool is_all_below = false;  // CaseRecord::stands_for_all_below
 };
-using Arrays = std::map<std::string, FoundArray>;  // by the source name of their case
+// The arrays of one side. The key is the source name of the array's case.
+using Arrays = std::map<std::string, FoundArray>;
 
 void add_array(Arrays& arrays, const std::string& name, FoundArray found) {
   const std::string path = found.array.path;

@@ -29,7 +29,7 @@ Shape shape_of_row(const Shape& shape) { return Shape(shape.begin() + 1, shape.e
 // The rows of one array, read in blocks of a fixed number of bytes.
 class RowsOfArray {
  public:
-  // If `source` is null, the array is `whole`.
+  // Reads from `source`. If it is null, the rows are those of `whole`, which is in memory.
   RowsOfArray(std::unique_ptr<ArraySource> source, Tensor whole)
       : source_(std::move(source)), whole_(std::move(whole)) {
     const Shape& shape = source_ ? source_->shape() : whole_.shape();
@@ -211,7 +211,8 @@ class RowCases : public CaseSource {
             part("residuals", std::pair(&Stored::residual, &Epilogue::residual))};
   }
 
-  // A row has a place if its array lies in one stretch of a file.
+  // Returns the place of a row's bytes. It is known only if the array lies in one stretch of a
+  // file.
   std::optional<StoredPlace> result_place(const std::string& name, const std::string& producer,
                                           const std::string& output) const override {
     const Place place = at(name);
@@ -228,9 +229,9 @@ class RowCases : public CaseSource {
   struct Pack {
     std::string name;
     std::int64_t rows;
-    StoredCase info;  // the same for each row; its name is not set
-    // The reason if the arrays cannot be read. Their number of rows is unknown then, so every row
-    // has this error.
+    StoredCase info;  // describes each row, because all rows are alike; its name is not set
+    // Set if the arrays cannot be read. Their number of rows is then unknown, so every row has this
+    // error.
     std::optional<FileError> error = {};
   };
   struct Place {
@@ -238,7 +239,7 @@ class RowCases : public CaseSource {
     std::int64_t row = 0;
   };
 
-  // The source name of a row is that of its array, followed by the row.
+  // Gives a row its source name: that of the case, followed by the number of the row.
   static void name_source_of_row(const Pack& pack, const std::string& name,
                                  std::map<std::string, Attribute>& attributes) {
     const std::string source_name = source_name_of(pack.name, attributes);
@@ -257,8 +258,8 @@ class RowCases : public CaseSource {
     return {pack, *row};
   }
 
-  // Returns null if there is no array of this name. An array that is not listed is in an archive
-  // that cannot be read.
+  // Returns the case whose rows are cases, or null if no case has this name. A case that exists but
+  // is not listed is in an archive that cannot be read, so it is returned with that error.
   const Pack* pack_named(const std::string& name) const {
     const auto listed = packs_.find(name);
     if (listed != packs_.end()) return &listed->second;
@@ -425,7 +426,8 @@ void take_rows_as_cases(OpenedCases& opened) {
     opened.order = std::move(order);
   }
   opened.cases = std::move(rows);
-  opened.attributes.erase(kRowsAreCases);  // not true for the cases that are made of the rows
+  // The attribute is removed, because the rows of the new cases are not cases.
+  opened.attributes.erase(kRowsAreCases);
 }
 
 }  // namespace assay

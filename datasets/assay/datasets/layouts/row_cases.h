@@ -31,8 +31,9 @@ bool rows_are_cases(const std::string& path, const std::map<std::string, Attribu
 // once, to verify its checksum. Throws FileError as rows_of().
 void take_rows_as_cases(OpenedCases& opened);
 
-// rows_like() returns a tensor of `rows` rows like this one, and put_row() sets the value of one
-// row. put_row() throws std::logic_error if dtype or shape are not those of a row.
+// rows_like() returns a tensor that has room for `rows` rows with the dtype and shape of `row`.
+// put_row() copies `value` to one row of such a tensor. It throws std::logic_error if dtype or
+// shape of `value` are not those of a row.
 Tensor rows_like(const Tensor& row, std::int64_t rows);
 void put_row(Tensor& rows, std::int64_t row, const Tensor& value);
 

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::string_view kGolden = "golden", kOutput = "output";
 
-// The files of both sides. The key is the name without the word "golden" or "output": "" for
-// golden.bin, "_y" for golden_y.bin.
+// The files of both sides. The key is the file's name without the word "golden" or "output" and
+// without its ending: "" for golden.bin, "_y" for golden_y.bin.
 struct Sides {
   std::map<std::string, std::string> golden, outputs;
   std::vector<std::string> others;
@@ -87,7 +87,8 @@ OpenedCases open_sample_folder(const std::string& path, const OpenOptions& optio
     opened.left_out.push_back(
         formatted("{} has neither '{}' nor '{}' in its name", file, kGolden, kOutput));
   }
-  // Only the project's code says what its inputs hold, unless their names say it.
+  // Dtype and shape of the inputs are often known only to the project's code. Inputs whose file
+  // names do not say them are left out.
   std::vector<std::string> left_out;
   for (const std::string& file : files_under(in_folder(path, "input"))) {
     if (!is_array_file(file)) continue;

@@ -23,9 +23,10 @@
 namespace assay {
 namespace {
 
-// The first complete kind is read.
+// The endings of dumped files. If a case has files of several kinds, the first complete kind is
+// read.
 constexpr std::string_view kDumpEndings[] = {"bin", "npy", "pt"};
-constexpr int kMostTensors = 65536;  // a larger number is not an index
+constexpr int kMostTensors = 65536;  // a number of at least this in a name is not an index
 
 std::optional<int> index_of(std::string_view text) {
   const auto index = read_number<int>(text);
@@ -34,7 +35,8 @@ std::optional<int> index_of(std::string_view text) {
 
 // --------------------------------------------------------------------------- the case table
 
-// The rows by name. The table is the given one, or the only one in the folder.
+// The rows of the case table by name. The table is the one that the user gave, or the only one in
+// the folder.
 struct Rows {
   TtkTable table;
   std::map<std::string, const TtkCase*> by_name, by_dump_name;
@@ -150,11 +152,12 @@ void add_row(CaseRecord& record, const TtkCase* row, const OpenOptions& options)
     for (auto& [producer, recorded] : result.recorded) {
       add_what_row_says(recorded.tensor, row->outputs[i]);
     }
-    if (!result.golden) continue;  // the rest applies only to compared outputs
-    // The golden result may be wider than the output, which the table cannot express.
+    if (!result.golden) continue;  // the rest is for outputs that have a golden result
+    // The user's dtype comes first, because the golden result may be wider than the output, and the
+    // table has only the dtype of the output.
     if (result.golden->dtype.empty()) result.golden->dtype = options.golden_dtype;
     add_what_row_says(*result.golden, row->outputs[i]);
-    // A single entry applies to all outputs.
+    // A single entry of tolerances applies to all outputs.
     const std::size_t of = row->tolerances.size() == 1 ? 0 : i;
     if (of < row->tolerances.size() && row->tolerances[of]) {
       const auto& [rtol, share] = *row->tolerances[of];
@@ -216,7 +219,8 @@ bool is_case_folder(const std::string& folder) {
 
 using ManualSet = std::map<std::pair<std::string, int>, std::pair<ManualFile, std::string>>;
 
-// Returns the first of the sets of bin, npy and pt files that exists. It must be complete.
+// A folder may hold its arrays as bin, npy and pt files. Returns the files of the first of these
+// kinds that exists. These files must be complete.
 ManualSet manual_set(const std::string& folder) {
   std::map<std::string, ManualSet> sets;
   for (const std::string& name : names_in(folder)) {
@@ -321,13 +325,15 @@ std::optional<Shape> ttk_shape(std::string_view text) {
 std::string ttk_folder_name(const std::string& testcase) {
   std::string safe = testcase;
   std::ranges::replace_if(safe, std::not_fn(is_word_character), '_');
-  if (safe.starts_with('.')) safe[0] = '_';  // such a folder would be hidden, or the parent folder
+  // A folder whose name begins with '.' would be hidden, or would be the parent folder.
+  if (safe.starts_with('.')) safe[0] = '_';
   if (safe == testcase && safe.size() <= 120) return safe;
   return safe.substr(0, 107) + "_" + sha256(testcase).substr(0, 12);
 }
 
 std::string ttk_dump_name(const std::string& testcase) {
-  constexpr std::size_t kMost = 200;  // a file's name has at most 255 bytes
+  // With the words that follow the name, a file's name may have at most 255 bytes.
+  constexpr std::size_t kMost = 200;
   const bool is_hidden = testcase.starts_with('.');
   return is_hidden || testcase.find('/') != std::string::npos || testcase.size() > kMost
              ? ttk_folder_name(testcase)
@@ -391,7 +397,7 @@ namespace {
 constexpr std::string_view kVariants[] = {"dyn", "const", "bin", "geir", "fail", "xpu"};
 
 struct DumpFile {
-  std::string testcase, variant, kind;  // kind: input, output, golden
+  std::string testcase, variant, kind;  // `kind` is "input", "output" or "golden"
   int index = 0;
 };
 
@@ -430,9 +436,9 @@ bool has_dump_ending(const std::string& file) {
 
 bool is_tiling(const std::string& stem) { return stem.ends_with("_tiling_data"); }
 
-// The files of one case in a folder, by variant and index.
+// The dumped files of one case. The keys are the variant (such as "dyn") and the tensor's index.
 struct DumpedCase {
-  std::optional<FileError> error;  // two of its files are one array
+  std::optional<FileError> error;  // set if two of the files are for the same array
   std::map<std::string, std::map<int, std::string>> inputs, outputs, golden;
   std::map<std::string, std::map<int, std::string>> third;  // by producer
 };

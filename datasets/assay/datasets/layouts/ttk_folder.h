@@ -8,11 +8,13 @@
 
 namespace assay {
 
-// docs/Manual_Data_Prepare_and_Replay.md: input_0_bfloat16.bin, golden_0_bfloat16__shape_2x8.bin.
+// Data for replay (TTK's docs/Manual_Data_Prepare_and_Replay.md). Its files have names such as
+// input_0_bfloat16.bin and golden_0_bfloat16__shape_2x8.bin.
 bool is_ttk_manual(const std::string& path);
 OpenedCases open_ttk_manual(const std::string& path, const OpenOptions& options);
 
-// docs/Dump_Debug.md: add_01_dyn_output_0.npy, add_01_golden_0.npy.
+// Dumps of runs (TTK's docs/Dump_Debug.md). Their files have names such as add_01_dyn_output_0.npy
+// and add_01_golden_0.npy.
 bool is_ttk_dump(const std::string& path);
 OpenedCases open_ttk_dump(const std::string& path, const OpenOptions& options);
 

@@ -31,7 +31,7 @@ bool number(const Literal& value, std::string_view ours, Attributes& to) {
   to[std::string(ours)] = real;
   return real == real;
 }
-// One dimension, as a number or as a tuple with one number.
+// Converts an attribute that is one dimension, given as a number or as a tuple with one number.
 bool axis(const Literal& value, std::string_view ours, Attributes& to) {
   const Literal* one = &value;
   if (value.list() != nullptr) {
@@ -47,7 +47,8 @@ bool word(const Literal& value, std::string_view ours, Attributes& to) {
   to[std::string(ours)] = *value.text();
   return true;
 }
-// For attributes that our operator does not have: true if the value has no effect.
+// is_zero(), is_one() and so on are for attributes that our operator does not have. They return
+// true if TTK's attribute has the value with which it has no effect.
 bool is_zero(const Literal& value, std::string_view, Attributes&) {
   const bool* set = value.flag();
   return set != nullptr ? !*set : number_of(value, 1) == 0;
@@ -66,9 +67,9 @@ struct AttributeTwin {
 };
 struct OperatorTwin {
   std::string_view theirs, ours;
-  std::vector<std::string_view> operands;  // ours, in their order
+  std::vector<std::string_view> operands;  // our names of the operands, in TTK's order
   std::vector<AttributeTwin> attributes;
-  // attributes of ours for the fixed behaviour of TTK's operator
+  // Attributes of our operator that give it the behaviour that TTK's operator always has.
   std::vector<std::pair<std::string_view, Attribute>> fixed = {};
 };
 
@@ -131,7 +132,8 @@ constexpr std::pair<std::string_view, std::string_view> kDtypes[] = {
     {"hifloat32", "hfloat32"},
 };
 
-// Attributes of TTK's own begin with '#': hints for its tiling.
+// Returns true if an attribute is a hint for TTK's tiling. These begin with '#' and do not change
+// the result.
 bool is_hint(const std::string& key) { return key.starts_with("#"); }
 
 // Returns why the row's operator has no counterpart among ours. Returns an empty string if it has
@@ -149,7 +151,7 @@ std::string why_no_twin(const OperatorTwin& twin, const TtkCase& row, Attributes
   if (twin.operands == kAb && (present != 2 || row.inputs[0].shape != row.inputs[1].shape)) {
     return formatted("{} takes operands of one shape", twin.ours);
   }
-  // The bias of our operators has the dtype of the result.
+  // There is no twin for a bias with a dtype of its own: our operators need that of the result.
   if (twin.operands == kProduct && row.inputs.size() > 2 && !row.inputs[2].absent &&
       !row.outputs.empty() && row.inputs[2].dtype != row.outputs[0].dtype) {
     return formatted(
@@ -229,7 +231,8 @@ void name_operator(CaseRecord& record, const TtkCase& row) {
     else
       record.attributes[name] = literal_text(value);
   }
-  // The files number the tensors of lists consecutively.
+  // The files number all tensors consecutively, including those in lists, so `i` is a file's
+  // number.
   std::map<std::string, ArrayRequest> inputs;
   for (std::size_t i = 0; i < row.inputs.size(); ++i) {
     const TtkTensor& tensor = row.inputs[i];

@@ -24,8 +24,8 @@ void name_operator(CaseRecord& record, const TtkCase& row);
 // TTK's names for one of our operators. `op` is empty if TTK does not have the operator.
 struct TtkNames {
   std::string op;
-  std::vector<std::string> operands;  // ours, in TTK's order
-  Literal::Dict attributes;           // TTK's, of ours
+  std::vector<std::string> operands;  // our names of the operands, in TTK's order
+  Literal::Dict attributes;           // TTK's attributes that correspond to ours
 };
 TtkNames ttk_names(const std::string& op, const std::map<std::string, Attribute>& attributes);
 

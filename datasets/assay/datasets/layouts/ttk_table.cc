@@ -28,7 +28,7 @@ class RowReader {
     return at < 0 ? "" : row_.cells[static_cast<std::size_t>(at)];
   }
 
-  // Returns None if the column is missing or the cell is empty.
+  // Returns the literal in a cell, or None if the column is missing or the cell is empty.
   Literal literal(const std::string& column) const {
     const std::string cell = text(column);
     if (cell.find_first_not_of(" \t") == std::string::npos) return {};
@@ -73,7 +73,8 @@ class RowReader {
       }
       return true;
     };
-    // ((128, 1024)) is one shape, because Python drops the outer parentheses.
+    // To Python, ((128, 1024)) is (128, 1024). So integers in the outer tuple are the shape of one
+    // tensor.
     Literal::List places = *shapes.list();
     if (!places.empty() && is_shape(shapes)) places = {shapes};
     int place = 0;
@@ -100,7 +101,7 @@ class RowReader {
     return tensors;
   }
 
-  // Returns a number for each output, or one for all.
+  // Returns the numbers of a cell: one for each output, or a single one for all outputs.
   std::vector<double> numbers(const std::string& column, std::size_t outputs) const {
     const Literal cell = literal(column);
     if (cell.is_none()) return {};
@@ -132,8 +133,8 @@ class RowReader {
     return pairs;
   }
 
-  // Returns a file name for each tensor, with the tensors of lists laid out flat. A single text is
-  // one file.
+  // Returns a file name for each tensor. The tensors in lists count one by one. A cell with a
+  // single text names one file.
   std::vector<std::string> files(const std::string& column,
                                  const std::vector<TtkTensor>& tensors) const {
     std::vector<std::string> files;
@@ -192,8 +193,8 @@ class RowReader {
     return value;
   }
 
-  // A single entry applies to all tensors. Within a list of tensors, a single entry applies to the
-  // whole list.
+  // Sets the tensors' dtypes from a cell. A single entry applies to all tensors. Within a list of
+  // tensors, a single entry applies to the whole list.
   void add_dtypes(const std::string& column, std::vector<TtkTensor>& tensors) const {
     Literal dtypes = literal(column);
     if (dtypes.is_none() || tensors.empty()) return;

@@ -14,19 +14,20 @@
 namespace assay {
 
 struct TtkTensor {
-  int place;      // in the row's list, from 0
+  int place;      // the tensor's position in the row's inputs or outputs, from 0
   int item = -1;  // The index within a list of tensors at that place, or -1 if there is no list.
   bool absent = false;
-  std::string dtype;           // TTK's name. Empty if the table does not say it.
-  std::optional<Shape> shape;  // No value if it is not known before the run.
+  std::string dtype;           // TTK's name of the dtype. Empty if the table does not say it.
+  std::optional<Shape> shape;  // Has no value if the shape is not known before the run.
 };
 struct TtkCase {
   std::string name, op;
   std::size_t line = 0;
-  std::vector<TtkTensor> inputs, outputs;  // lists of tensors laid out flat, as dumps number them
+  // The tensors in lists are elements here, too, because dumps number them in this way.
+  std::vector<TtkTensor> inputs, outputs;
   Literal::Dict attributes;
-  // For each output, if the table says it: rtol and the share of elements that may be mismatches,
-  // and atol.
+  // `tolerances` holds for each output, if the table says them, rtol and the share of elements that
+  // may be mismatches. `atol` holds the absolute tolerance of each output.
   std::vector<std::optional<std::pair<double, double>>> tolerances;
   std::vector<double> atol;
   // Files that the row names (manual_input_binaries and so on), in the order of inputs and outputs.
@@ -36,13 +37,13 @@ struct TtkCase {
 struct TtkTable {
   CsvTable csv;
   bool given = false;  // True if the user gave the table, false if it was found beside the data.
-  std::vector<TtkCase> cases;  // one for each row of csv
+  std::vector<TtkCase> cases;  // the cases, one for each row of `csv`
   const TtkCase* find(const std::string& name) const;
 };
 
 // Returns true if the header of a CSV file is that of such a table.
 bool is_ttk_table(const std::string& path);
-// Throws FileError, which names the file, the line and the column.
+// Reads a case table. Throws FileError, which names the file, the line and the column.
 TtkTable read_ttk_table(const std::string& path);
 
 }  // namespace assay

@@ -207,7 +207,7 @@ Literal shape_literal(const Shape& shape) {
   return {std::move(extents)};
 }
 
-// Writes only the bytes, and no file beside them.
+// Writes only the bytes of a tensor. There is no file beside it that says dtype and shape.
 void write_raw(const std::string& path, const Tensor& tensor) {
   write_file(path, {reinterpret_cast<const char*>(tensor.bytes()), tensor.byte_count()});
 }
@@ -218,7 +218,8 @@ std::string shape_token(const Shape& shape) {
 
 constexpr const char* kTable = "cases.csv";
 
-// Attributes that the row of the table has, or that reading sets.
+// Attributes that are not lost in TTK's layout, because the row of the table has them or because
+// reading the layout sets them.
 const std::set<std::string> kSaid = {"x_name",    "x_op_name", "output_dtype",
                                      "rtol",      "atol",      "max_mismatch_fraction",
                                      "equal_nan", "standard",  "round_expected"};
@@ -265,7 +266,8 @@ class TtkWriter {
     std::vector<std::string> order;
     const auto is_there = [&](const std::string& name) { return case_.inputs.count(name) > 0; };
     for (const std::string& operand : names.operands) order.push_back(operand);
-    // An input that the case does not mention is not in TTK's row either.
+    // Removes operands at the end that the case does not mention, so that TTK's row does not have
+    // them either.
     while (!order.empty() && !is_there(order.back()) &&
            case_.absent_inputs.count(order.back()) == 0) {
       order.pop_back();
@@ -279,7 +281,7 @@ class TtkWriter {
   void write_output(const std::string& manual, const CaseOutput& output,
                     std::set<std::string>& lost) {
     const auto index = output_shapes_.size();
-    const Tensor* shown = nullptr;  // the array that the row describes
+    const Tensor* shown = nullptr;  // the array whose shape and dtype the row of the table has
     if (output.golden) {
       shown = &*output.golden;
       write_raw(formatted("{}/golden_{}_{}__shape_{}.bin", manual, index,
@@ -319,7 +321,7 @@ class TtkWriter {
       const double share = of.real("max_mismatch_fraction").value_or(0);
       pair.value = Literal::List{Literal{*rtol}, Literal{share}};
     }
-    absolute.value = of.real("atol").value_or(1e-8);  // the value that TTK uses if none is given
+    absolute.value = of.real("atol").value_or(1e-8);  // TTK uses 1e-8 if its table has no atol
     tolerances_.push_back(std::move(pair));
     atols_.push_back(std::move(absolute));
     // An attribute is not lost if reading sets the same value.

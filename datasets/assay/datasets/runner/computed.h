@@ -29,7 +29,7 @@ struct Computed {
   Computed(std::initializer_list<std::pair<const std::string, Tensor>> several)
       : Computed(std::map<std::string, Tensor>(several)) {}
 
-  std::map<std::string, Result> outputs = {};  // by name; "" for the only one
+  std::map<std::string, Result> outputs = {};  // by name; a case's only output has the name ""
 };
 
 }  // namespace assay

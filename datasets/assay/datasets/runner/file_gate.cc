@@ -16,8 +16,9 @@
 namespace assay {
 namespace {
 
-// The recorded outputs of both files may serve as reference implementations. `output` names one
-// output of a case that has several, and is empty otherwise.
+// Returns the producer of an output, and the recorded outputs of both files, which may serve as
+// reference implementations. `output` names one output of a case that has several, and is empty
+// otherwise.
 Origin origin_of(const CaseSource& golden, const std::string& name, const std::string& output,
                  const OutputSource& source) {
   Origin origin;
@@ -42,7 +43,8 @@ Origin origin_of(const CaseSource& golden, const std::string& name, const std::s
 
 bool is_golden_itself(const CaseSource& golden, const CaseSource& outputs, const Case& c,
                       const Tensor& output, const std::string& producer) {
-  // If the bytes differ, their places need not be compared.
+  // If the bytes differ, the output is not the golden result, so the places of both need not be
+  // compared.
   const auto& expected = c.output().golden;
   if (!expected || &expected->format() != &output.format() || expected->shape() != output.shape() ||
       std::memcmp(expected->bytes(), output.bytes(),
@@ -72,7 +74,7 @@ bool is_compared(const std::string& name, const CaseOutput& output) {
   return name.empty() || !output.golden.is_absent();
 }
 
-// Throws std::runtime_error if these are not the outputs of the case.
+// Throws std::runtime_error if an operator returned other outputs than those that the case has.
 void check_outputs(const Case& c, const std::map<std::string, Computed::Result>& outputs) {
   const bool has_one = outputs.size() == 1 && outputs.count("") != 0;
   if (!c.names_outputs() && !has_one) {
@@ -126,7 +128,7 @@ GatedCase gate_computed(const Case& c, ComputedCase& made, const GateRequest& re
   return {std::move(report), std::move(result.tensor)};
 }
 
-// The note for an output dtype that only the output itself says.
+// The note for a case whose output dtype is known only from the output itself.
 constexpr const char* kTakenDtype =
     "the output dtype is that of the output, because the golden result has more precision";
 
@@ -183,7 +185,8 @@ GatedCase gate_by_machine(const Case& c, const ComputedOutput& of, const OutputS
   return gated;
 }
 
-// Returns true if the request needs the inputs for an output with attributes of its own.
+// Returns true if judging one of the outputs needs the inputs, because of the output's own
+// attributes.
 bool outputs_need_inputs(const Case& c, const GateRequest& request) {
   return std::ranges::any_of(c.outputs, [&](const auto& named) {
     Case header;
@@ -234,7 +237,7 @@ std::vector<GatedCase> gate_outputs(Case c, const Judge& judge) {
   for (const auto& [output, of] : c.outputs) {
     if (!is_compared(output, of)) uncompared.push_back(output);
   }
-  // Each output gets the inputs in turn.
+  // The inputs are moved from one output to the next, so that they are not copied.
   std::map<std::string, Tensor> inputs = std::exchange(c.inputs, {});
   for (const auto& [output, of] : c.outputs) {
     if (!is_compared(output, of)) continue;
@@ -405,7 +408,7 @@ std::vector<GatedCase> gate_file_case(const CaseSource& golden, const std::strin
     };
     gated = gate_outputs(std::move(c), judge_one);
   } catch (const Refusal& e) {
-    // The request was checked before, so the case must be wrong.
+    // The request was checked before, so the reason lies in the case, and the error names its file.
     throw FileError(golden.path(), "", e.what());
   }
   for (GatedCase& one : gated) one.report.producer = source.name;

@@ -13,12 +13,12 @@
 
 namespace assay {
 
-// The source of the outputs under test: one of the three members below.
+// The source of the outputs under test. Exactly one of `machine`, `recorded` and `compute` is set.
 struct OutputSource {
-  std::string name;                      // the producer, as reports show it
+  std::string name;                      // the name of the producer, for reports
   const Machine* machine = nullptr;      // emulates the outputs
   const CaseSource* recorded = nullptr;  // holds the recorded outputs of producer `name`
-  // a team's operator, which computes the outputs
+  // Computes the outputs by a team's operator.
   std::function<Computed(const Case&)> compute = {};
 };
 
@@ -43,7 +43,8 @@ struct PieceReading {
   // its failure (Verdict::where). For a larger output only the places of up to 64 mismatches are
   // reported.
   std::int64_t pattern_bytes = std::int64_t{256} << 20;
-  // In elements, a multiple of PiecewiseJudge::kUnit. 0 means piece_for() of the threads.
+  // The size of a piece in elements, a multiple of PiecewiseJudge::kUnit. 0 means piece_for() of
+  // the number of threads.
   std::int64_t piece = 0;
 };
 

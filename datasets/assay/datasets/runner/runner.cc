@@ -20,7 +20,8 @@ namespace {
 
 struct Arguments {
   std::string program, file, glob, ctest_prefix;
-  const Machine* machine = nullptr;  // If it is null, the functions are under test.
+  // The machine under test. If it is null, the team's functions are under test.
+  const Machine* machine = nullptr;
   GateRequest request;
   std::vector<std::string> labels;
   bool ctest = false;
@@ -117,7 +118,8 @@ std::vector<std::string> labels_of(const CaseSource& file, const std::string& na
   return labels;
 }
 
-// A wrong name is refused even if no standard asks for a reference implementation.
+// Throws if no case has an output of the reference implementation that the user named, even if no
+// standard asks for one.
 void check_reference_implementation(const Arguments& a, const CaseSource& file) {
   if (a.request.reference_implementation.empty()) return;
   std::set<std::string> known;
@@ -166,7 +168,8 @@ std::vector<CaseReport> run_case(const Arguments& a, const CaseSource& file,
           "no function is registered for the operator '{}'; registered: {}", op, joined(known)))};
       return {std::move(report)};
     }
-    // A team's own kernel runs in the floating-point environment of its program.
+    // A team's own kernel runs in the floating-point environment that its program set, and not in
+    // assay's.
     source.compute = [&environment, &kernel = found->second](const Case& c) {
       const CallersFloatEnvironment callers(environment);
       return kernel(c);

@@ -17,7 +17,7 @@
 
 #include "assay/cases/case.h"
 #include "assay/datasets/runner/computed.h"
-#include "assay/op/operator.h"  // output_format() of a case
+#include "assay/op/operator.h"  // for users: output_format() returns the dtype of a case's output
 
 namespace assay {
 

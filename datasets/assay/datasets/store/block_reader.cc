@@ -28,7 +28,7 @@ ssize_t BlockReader::read(std::uint64_t at, std::byte* to, std::size_t size) {
     const std::size_t offset = (at + done) % kBlock;
     const Block* block = block_of(number);
     if (block == nullptr) return -1;
-    if (block->bytes.size() <= offset) break;  // the file ends before
+    if (block->bytes.size() <= offset) break;  // the file ends before this position
     const std::size_t n = std::min(size - done, block->bytes.size() - offset);
     std::memcpy(to + done, block->bytes.data() + offset, n);
     done += n;

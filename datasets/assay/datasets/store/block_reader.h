@@ -27,7 +27,8 @@ class BlockReader {
   static constexpr std::size_t kBlock = 16384, kBlocks = 256;
   struct Block {
     std::uint64_t number = 0;
-    // Has as many bytes as the file has there. Empty if the block was not read.
+    // The bytes of the block. There are fewer than kBlock if the file ends in the block, and none
+    // if the block was not read.
     std::vector<std::byte> bytes = {};
   };
 

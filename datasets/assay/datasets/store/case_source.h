@@ -19,7 +19,7 @@ namespace assay {
 struct ReadOptions {
   bool inputs = true;
   bool golden = true;
-  bool recorded = true;  // and the arrays that the kernels' epilogues returned with them
+  bool recorded = true;  // recorded outputs, with the arrays that the kernels' epilogues returned
 };
 
 // The properties of an array that are known without reading its data.

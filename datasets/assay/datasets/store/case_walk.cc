@@ -112,7 +112,7 @@ void CaseWalk::refuse_cases_below(const std::string& at) {
 
 namespace {
 
-// Some links of a group on the path to cases.
+// A part of the walk for one thread: some links of a group, below which there may be cases.
 struct Job {
   std::string group;  // "" for /cases, or the first parts of a case name
   std::vector<std::string> links;
@@ -121,8 +121,8 @@ struct Job {
 constexpr std::size_t kMostLinks = 512;  // of a job
 constexpr std::size_t kEnoughJobs = 64;
 
-// Descends until there are enough jobs, or until only cases are left. Throws NeedsHdf5 or FileError
-// in the same situations as a job.
+// Descends through the groups until there are enough jobs for all threads, or until only cases are
+// left. Throws NeedsHdf5 or FileError in the same situations as a job.
 std::vector<Job> find_jobs(const Reader& reader, SeenGroups& seen) {
   std::vector<Job> jobs;
   std::size_t passed = 0;                                 // groups
@@ -195,7 +195,8 @@ std::vector<std::string> cases_of(const std::string& path, const OpenedFile& ope
 std::optional<std::vector<std::string>> cases_by_threads(const std::string& path,
                                                          const OpenedFile& opened, int threads) {
   if (threads <= 0) threads = default_threads();
-  // A refusal clears HDF5's errors, so threads need a thread-safe HDF5.
+  // A thread that refuses an object clears HDF5's errors, so several threads need a thread-safe
+  // HDF5.
   if (threads == 1 || opened.plain() == nullptr || !hdf5_is_threadsafe()) return std::nullopt;
   try {
     return cases_of(path, opened, threads);

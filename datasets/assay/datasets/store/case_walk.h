@@ -24,7 +24,7 @@ bool has_op(const Reader& reader, const std::string& group);
 bool is_case(const Reader& reader, const std::string& group, const std::vector<std::string>& links);
 [[noreturn]] void refuse_case_name(const Reader& reader, const std::string& object);
 
-// The groups that several walks have entered, by their addresses.
+// The addresses of the groups that several walks have entered, so that no group is entered twice.
 class SeenGroups {
  public:
   // Throws NeedsHdf5 if a walk has entered the group before.
@@ -39,7 +39,8 @@ class SeenGroups {
 // files.
 class CaseWalk {
  public:
-  // `shared` is used by walks that leave a maze of links to another walk instead of refusing it.
+  // Each thread's walk gets the same `shared`. Such a walk does not refuse a maze of links. It
+  // throws NeedsHdf5, and a single walk without `shared` decides.
   explicit CaseWalk(const Reader& reader, SeenGroups* shared = nullptr)
       : reader_(reader), shared_(shared) {}
 
@@ -47,7 +48,7 @@ class CaseWalk {
   // end.
   std::vector<std::string> enter(const std::string& group);
   void leave() { above_.pop_back(); }
-  // Enters a group that another walk has seen, on the way to groups below it.
+  // Enters a group that another walk has already checked, on the way to groups below it.
   void pass(const std::string& group);
 
   // Collects the cases below a group: "" for /cases, or the first parts of a case name. Refuses

@@ -17,7 +17,8 @@ namespace {
 
 XXH3_state_t* state_of(void* state) { return static_cast<XXH3_state_t*>(state); }
 
-// Returns true if an attribute of this name has a line in the table.
+// Returns true if the table of checksums has lines for attributes of this name. Notes of a team
+// (x_...) and names with a line break have no line.
 bool has_line(std::string_view attribute) {
   return !attribute.starts_with("x_") && attribute.find('\n') == std::string_view::npos;
 }
@@ -61,7 +62,8 @@ void Checksums::erase(const std::string& object, const std::string& attribute) {
   lines_.erase(object + "@" + attribute);
 }
 
-// The table of a file with many cases is long, and only a few of its lines are erased.
+// The lines to erase are found by search, because the table of a file with many cases is long, and
+// only a few of its lines are erased.
 void Checksums::erase_all(const std::string& object) {
   lines_.erase(object);
   for (const char mark : {'/', '@'}) {
@@ -79,7 +81,7 @@ std::string Checksums::text() const {
 struct ChecksumTable::Text {
   std::shared_ptr<const void> owner;
   std::string_view text;    // owned by `owner`
-  std::vector<Line> lines;  // their names point into the text
+  std::vector<Line> lines;  // the names of the lines point into `text`
 
   // Returns false if the text is not a valid table.
   bool read();
@@ -124,7 +126,7 @@ std::optional<ChecksumTable> ChecksumTable::of(std::shared_ptr<const void> owner
   return table;
 }
 
-// The tables of open files.
+// The tables of checksums of all open files, so that threads that read one file share its table.
 struct ChecksumTable::Known {
   std::mutex mutex;
   std::map<std::string, std::weak_ptr<const Text>> texts;
@@ -155,7 +157,8 @@ std::span<const ChecksumTable::Line> ChecksumTable::lines() const {
 }
 
 std::size_t ChecksumTable::place_of(std::string_view name) const {
-  constexpr std::size_t kNear = 32;  // a case has some ten lines
+  // The search begins within 32 lines of the last result, because a case has about 10 lines.
+  constexpr std::size_t kNear = 32;
   const std::span<const Line> all = lines();
   const auto is_before = [](const Line& line, std::string_view at) { return line.name < at; };
   std::size_t begin = last_ > kNear ? last_ - kNear : 0, end = std::min(last_ + kNear, all.size());
@@ -194,7 +197,8 @@ std::vector<std::string> ChecksumTable::needed_in(const std::string& case_path) 
     const std::string_view part = line.name.substr(prefix.size());
     const bool is_needed = part.starts_with("inputs/") || part.starts_with("golden");
     if (!is_needed) continue;
-    constexpr std::string_view kAbsent = "@absent";  // An absent tensor has no line but this one.
+    // The only line of an absent tensor is that of its attribute `absent`.
+    constexpr std::string_view kAbsent = "@absent";
     if (part.ends_with(kAbsent)) {
       needed.emplace_back(line.name.substr(0, line.name.size() - kAbsent.size()));
     } else if (part.find('@') == std::string_view::npos) {

@@ -25,7 +25,7 @@ namespace assay::h5 {
 inline constexpr char kChecksums[] = "/checksums";
 inline constexpr char kChecksumsAttribute[] = "assay_checksums";
 
-// XXH3 of a tensor that arrives in pieces, in order.
+// Computes the XXH3 checksum of a tensor whose bytes arrive in pieces, in order.
 class TensorSum {
  public:
   TensorSum(std::string_view dtype, const Shape& shape);
@@ -42,8 +42,8 @@ class TensorSum {
 std::uint64_t sum_of(const TensorView& contiguous);
 std::uint64_t sum_of(const Attribute& value);
 
-// The table of a file that is being written. A line has the path of a dataset, or "path@name" for
-// an attribute.
+// The table of checksums of a file that is being written. The name of a line is the path of a
+// dataset, or "path@name" for an attribute.
 class Checksums {
  public:
   void set(const std::string& object, std::uint64_t sum) { lines_[object] = sum; }
@@ -59,8 +59,8 @@ class Checksums {
   std::map<std::string, std::uint64_t> lines_;
 };
 
-// The table of a file that is being read. Copies share its lines. Each copy is used by one thread
-// at a time.
+// The table of checksums of a file that is being read. Copies of this object share the lines. Each
+// copy is used by one thread at a time.
 class ChecksumTable {
  public:
   struct Line {
@@ -71,7 +71,7 @@ class ChecksumTable {
   ChecksumTable() = default;  // without lines
   // Returns nothing if the text is not a valid table.
   static std::optional<ChecksumTable> of(std::string text);
-  // Does the same for a text that lives as long as its owner.
+  // Parses a text that is not copied. `owner` keeps it in memory.
   static std::optional<ChecksumTable> of(std::shared_ptr<const void> owner, std::string_view text);
   // share() lets threads that read the same file share one table, which may have many lines. `file`
   // identifies the file and its table's checksum. shared() finds a table under that key, as long as
@@ -83,12 +83,12 @@ class ChecksumTable {
   std::span<const Line> lines() const;
   std::optional<std::uint64_t> find(std::string_view name) const;
   bool has(std::string_view name) const { return find(name).has_value(); }
-  // Returns true if there is no line with that name, or if its checksum is `sum`.
+  // Returns true if the checksum in the line with that name is `sum`, or if there is no such line.
   bool agrees(std::string_view name, std::uint64_t sum) const;
   std::span<const Line> beginning_with(std::string_view prefix) const;
 
-  // The paths of a case's inputs and golden results, including absent ones, and the paths of all
-  // cases.
+  // needed_in() returns the paths of a case's inputs and golden results, including absent ones.
+  // cases() returns the paths of all cases.
   std::vector<std::string> needed_in(const std::string& case_path) const;
   std::vector<std::string> cases() const;
 
@@ -100,7 +100,7 @@ class ChecksumTable {
   std::size_t place_of(std::string_view name) const;
 
   std::shared_ptr<const Text> text_;
-  // the index that was returned last, because the next one is often near
+  // The index that place_of() returned last. It is kept because the next one is often near.
   mutable std::size_t last_ = 0;
 };
 

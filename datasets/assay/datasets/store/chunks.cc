@@ -16,8 +16,10 @@
 namespace assay::h5 {
 namespace {
 
-constexpr std::size_t kBatchBytes = std::size_t{64} << 20;  // of chunks decoded at a time
-constexpr std::int64_t kMaxChunks = std::int64_t{1} << 24;  // of a dataset, stored or not
+// The memory for the chunks that are decoded at a time.
+constexpr std::size_t kBatchBytes = std::size_t{64} << 20;
+// The most chunks that a dataset may have, including chunks that are not stored.
+constexpr std::int64_t kMaxChunks = std::int64_t{1} << 24;
 constexpr std::size_t kChecksumBytes = 4;
 
 struct Bytes {
@@ -35,25 +37,25 @@ struct Chunks {
   Shape shape, chunk, counts;  // `counts` is the number of chunks along each dimension
   std::size_t element_bytes, chunk_bytes;
   std::vector<Filter> filters;  // in the order in which a writer applies them
-  bool raw_edges;               // chunks over the edge of the shape are not filtered
+  bool raw_edges;  // if true, chunks that reach beyond the edge of the shape are not filtered
 };
 
 // One chunk in its stored form.
 struct StoredChunk {
   std::vector<hsize_t> offset;
-  std::uint32_t skipped = 0;  // bit i: filter i was not applied
+  std::uint32_t skipped = 0;  // bit i is set if filter i was not applied to this chunk
   Bytes bytes;
-  std::string problem;  // found when it is decoded
+  std::string problem;  // the error that decoding found, or empty
 };
 
 // ------------------------------------------------------------------------------------- filters
 
-// Returns HDF5's variant of Fletcher's checksum: 16-bit big-endian words, sums modulo 65535.
+// Returns HDF5's variant of Fletcher's checksum, which adds 16-bit big-endian words modulo 65535.
 std::uint32_t fletcher32(const std::byte* data, std::size_t size) {
   std::uint32_t sum1 = 0, sum2 = 0;
   const auto byte = [&](std::size_t i) { return std::to_integer<std::uint32_t>(data[i]); };
   const auto fold = [](std::uint32_t sum) { return (sum & 0xFFFF) + (sum >> 16); };
-  constexpr std::size_t kBlock = 360;  // the most words whose sums cannot overflow
+  constexpr std::size_t kBlock = 360;  // the most words that can be added before a sum may overflow
   for (std::size_t i = 0; i < size;) {
     const std::size_t end = std::min(size, i + 2 * kBlock);
     for (; i < end; i += 2) {
@@ -77,7 +79,8 @@ bool undo_fletcher32(Bytes& bytes) {
   return stored == sum || stored == old;
 }
 
-// The bytes of element i are bytes i, count + i, 2 * count + i, ... of shuffled data.
+// Undoes the shuffle filter for elements of the size of Word. The bytes of element i are bytes i,
+// count + i, 2 * count + i, ... of shuffled data.
 template <typename Word>
 void gather(const std::byte* from, std::size_t count, std::byte* to) {
   for (std::size_t i = 0; i < count; ++i) {
@@ -105,7 +108,7 @@ void undo_shuffle(Bytes& bytes, std::size_t element) {
     for (std::size_t i = 0; i < count * element; ++i)
       to[i] = from[i % element * count + i / element];
   }
-  // The bytes after the last whole element stay in place.
+  // The shuffle filter leaves the bytes after the last whole element in place.
   const std::size_t whole = count * element;
   std::copy(from + whole, from + bytes.size, to + whole);
   bytes = std::move(result);
@@ -154,7 +157,8 @@ std::string undo_filters(const Chunks& layout, StoredChunk& chunk) {
     } else if (filter.id == H5Z_FILTER_SHUFFLE) {
       undo_shuffle(chunk.bytes, filter.element_bytes);
     } else {
-      // Filters before this one can only add checksums, or deflate again.
+      // The result may be a little longer than the chunk, because filters that a writer applied
+      // before this one may have added checksums or deflated incompressible data.
       const std::size_t limit = layout.chunk_bytes + (layout.chunk_bytes >> 8) + 64 * (i + 1);
       const std::string why = undo_deflate(chunk.bytes, limit);
       if (!why.empty()) return why;
@@ -166,13 +170,14 @@ std::string undo_filters(const Chunks& layout, StoredChunk& chunk) {
   return "";
 }
 
-// A range of elements in row-major order, and its destination.
+// A range of elements in row-major order, and the memory to which its elements are copied.
 struct Range {
   std::int64_t begin, end;
   std::byte* to;
 };
 
-// Copies the elements that lie within the shape and the range to their places.
+// Copies those elements of a chunk that lie within the dataset's shape and the range to their
+// places in memory.
 void scatter(const Chunks& layout, const StoredChunk& chunk, const Range& range) {
   const std::size_t rank = layout.shape.size();
   Shape extent(rank);  // of the part of the chunk within the shape
@@ -224,7 +229,8 @@ std::string decode(const Chunks& layout, std::vector<StoredChunk>& batch, const 
 
 // ----------------------------------------------------------------------------------- datasets
 
-// Sets `count` elements to the dataset's fill value.
+// Sets `count` elements to the dataset's fill value. Returns why that is not possible, or an empty
+// string.
 std::string fill(const StoredArray& array, std::int64_t count, std::byte* to) {
   H5D_fill_value_t kind = H5D_FILL_VALUE_UNDEFINED;
   H5D_fill_time_t time = H5D_FILL_TIME_NEVER;
@@ -284,7 +290,7 @@ std::string describe(const StoredArray& array, Chunks& layout) {
   return "";
 }
 
-// Returns the offset of a chunk by its number.
+// Returns the index of the first element of a chunk, which is given by its number.
 std::vector<hsize_t> offset_of(const Chunks& layout, hsize_t chunk) {
   std::vector<hsize_t> offset(layout.counts.size());
   for (std::size_t d = offset.size(); d-- > 0;) {
@@ -295,8 +301,8 @@ std::vector<hsize_t> offset_of(const Chunks& layout, hsize_t chunk) {
   return offset;
 }
 
-// Reads the chunks of a range. Adds to `found` the chunks that begin in this range; earlier ranges
-// have added theirs.
+// Reads the elements of a range of a dataset in chunks. Adds the number of stored chunks that begin
+// in this range to `found`. Earlier ranges have added theirs.
 std::string read_chunks(const StoredArray& array, const Range& range, std::uint64_t& found) {
   Chunks layout;
   if (std::string why = describe(array, layout); !why.empty()) return why;
@@ -311,7 +317,8 @@ std::string read_chunks(const StoredArray& array, const Range& range, std::uint6
     const std::string why = fill(array, range.end - range.begin, range.to);
     if (!why.empty()) return why;
   }
-  // For an unfiltered chunk HDF5 returns the nominal length, whatever the chunk's index says.
+  // For an unfiltered chunk HDF5 returns the nominal length, whatever the chunk's index says. So
+  // the total size is compared here.
   if (layout.filters.empty() && H5Dget_storage_size(array.dataset) != stored * layout.chunk_bytes) {
     return damaged(
         formatted("its {} chunks do not hold {} bytes each", stored, layout.chunk_bytes));
@@ -334,7 +341,8 @@ std::string read_chunks(const StoredArray& array, const Range& range, std::uint6
   const hsize_t last_chunk = std::min(total, place(range.end - 1) + inner);
   for (hsize_t i = place(range.begin); i < last_chunk && !(whole && found == stored); ++i) {
     std::vector<hsize_t> offset = offset_of(layout, i);
-    std::int64_t first = 0, last = 0;  // the first and the last element of the chunk
+    // The row-major positions of the chunk's first and last element.
+    std::int64_t first = 0, last = 0;
     for (std::size_t d = 0; d < rank; ++d) {
       const auto at = static_cast<std::int64_t>(offset[d]);
       first += at * strides[d];
@@ -344,8 +352,8 @@ std::string read_chunks(const StoredArray& array, const Range& range, std::uint6
     hsize_t bytes = 0;
     const auto at = [&] { return shape_text(Shape(offset.begin(), offset.end())); };
     if (H5Dget_chunk_storage_size(array.dataset, offset.data(), &bytes) < 0) {
-      // HDF5 returns the same answer for a chunk that was never written. This call, which walks the
-      // whole index, tells the two apart.
+      // HDF5 reports this error also for a chunk that was never written. The next call, which walks
+      // the whole index, tells such a chunk from a damaged one.
       unsigned skipped = 0;
       haddr_t address = HADDR_UNDEF;
       H5Eclear2(H5E_DEFAULT);
@@ -531,7 +539,8 @@ std::string copy_stored(const StoredArray& array, hid_t to, bool& written) {
     const bool whole = each_stored_chunk(array, [&](const std::vector<hsize_t>& offset,
                                                     hsize_t size, std::size_t chunk_bytes) {
       std::uint32_t skipped = 0;
-      // Deflate never makes a chunk longer than this, and no chunk is longer than all stored data.
+      // A longer chunk is damaged: deflate never makes a chunk longer than this limit, and no chunk
+      // is longer than all stored data.
       if (size > 2 * chunk_bytes + 1024 || size > stored) return false;
       bytes.resize(size);
       if (H5Dread_chunk(array.dataset, H5P_DEFAULT, offset.data(), &skipped, bytes.data()) < 0) {

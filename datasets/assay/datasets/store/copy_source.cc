@@ -59,7 +59,8 @@ class Hdf5Source : public CopySource {
     const H5T_class_t kind = H5Tget_class(stored.get());
     const bool is_long = kind == H5T_STRING && H5Tget_size(stored.get()) > kMostFixedLength;
     if (is_long && H5Sget_simple_extent_type(space.get()) == H5S_SCALAR) return {Copied::kByValue};
-    const Handle type = h5::type(H5Tcopy(stored.get()));  // without the name that it may have
+    // A copy of the type has no name, even if the stored type is a named one.
+    const Handle type = h5::type(H5Tcopy(stored.get()));
     const ElementLayout layout = layout_of(type.get(), heap_);
     std::vector<std::byte> bytes;
     if (!read_as_stored(attr.get(), stored.get(), layout, heap_, bytes)) refuse();
@@ -115,9 +116,11 @@ class Hdf5Source : public CopySource {
     if (!stored.valid()) reader_.refuse(object, damaged("its type cannot be read"));
     if (has_references(stored.get())) return {Copied::kLeftOut, kRefers};
     const bool is_variable = has_variable_length(stored.get());
-    // Chunks whose elements have a fixed size are copied as they are, whatever filters they have.
+    // A dataset that cannot be read because of its filters can still be copied if its elements have
+    // a fixed size: its chunks are copied as they are stored.
     if (is_variable && !elsewhere.empty()) return {Copied::kLeftOut, elsewhere};
-    const Handle type = h5::type(H5Tcopy(stored.get()));  // without the name that it may have
+    // A copy of the type has no name, even if the stored type is a named one.
+    const Handle type = h5::type(H5Tcopy(stored.get()));
     const Handle space = h5::space(H5Dget_space(source.get()));
     const Shape shape = shape_of(object, source.get(), space.get(), layout);
     const Handle properties =
@@ -155,7 +158,8 @@ class Hdf5Source : public CopySource {
   static Handle properties_for_fixed(hid_t created) {
     Handle properties = h5::properties(H5Pcopy(created));
     H5Pset_obj_track_times(properties.get(), false);
-    // A hostile shape must not allocate space before there are elements.
+    // Early allocation is not copied, because a hostile shape would then allocate space for
+    // elements that do not exist.
     H5D_alloc_time_t time = H5D_ALLOC_TIME_DEFAULT;
     H5Pget_alloc_time(created, &time);
     if (time == H5D_ALLOC_TIME_EARLY && H5Pget_layout(created) != H5D_COMPACT) {
@@ -218,8 +222,8 @@ class Hdf5Source : public CopySource {
     return "";
   }
 
-  // The object stays open until another one is requested, because it is read attribute by
-  // attribute.
+  // Returns an open object. It stays open until another one is requested, because an object is read
+  // attribute by attribute.
   hid_t opened(const std::string& object) {
     if (open_path_ != object) {
       open_object_ = h5::object(H5Oopen(file_.get(), object.c_str(), H5P_DEFAULT));
@@ -242,7 +246,7 @@ class PlainSource : public CopySource {
   PlainSource(const std::string& path, std::shared_ptr<PlainObjects> objects)
       : path_(path), objects_(std::move(objects)) {}
 
-  // Returns true if everything in a group is of a kind that is copied here.
+  // Returns true if everything in a group is of a kind that this source can copy.
   bool takes(const std::string& group, const ChecksumTable& sums, std::set<std::uint64_t>& groups) {
     const auto found = objects_->find(group);
     const auto links = objects_->links_in(group);
@@ -298,7 +302,7 @@ class PlainSource : public CopySource {
         data = &narrow;
       }
     } else {
-      // HDF5 takes the low bytes, which come first
+      // HDF5 reads only the low bytes of the value if the type is shorter. They come first.
       data = std::get_if<std::int64_t>(&*attribute->value);
     }
     const Handle space = space_of(Shape(stored.rank, 1));
@@ -325,11 +329,12 @@ class PlainSource : public CopySource {
   }
 
   std::optional<std::uint64_t> sum_of(const std::string&) override {
-    return std::nullopt;  // not needed, because the file has checksums for all datasets
+    return std::nullopt;  // Nobody needs it, because the file has checksums for all datasets.
   }
 
  private:
-  // Larger datasets are copied by HDF5, because its overhead does not matter for them.
+  // The largest dataset that is copied here, in bytes. For a larger one, HDF5 copies the whole
+  // group, because its overhead does not matter then.
   static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 20;
   static constexpr std::size_t kMostGroups = 1000;
 
@@ -343,11 +348,12 @@ class PlainSource : public CopySource {
     if (!attribute.value) return false;
     switch (stored.kind) {
       case Kind::kText:
-        return stored.padding != H5T_STR_SPACEPAD;  // the value has no spaces at its end
+        // `value` lacks the spaces at the end of a text that is padded with spaces.
+        return stored.padding != H5T_STR_SPACEPAD;
       case Kind::kSigned:
-      case Kind::kUnsigned:  // what has no room in 64 bits with a sign was rounded
+      case Kind::kUnsigned:  // a number of 2^63 and more was rounded to a float64
         return std::holds_alternative<std::int64_t>(*attribute.value);
-      case Kind::kFloat: {  // a NaN's bits may change from float32 to float64
+      case Kind::kFloat: {  // the bits of a NaN may have changed on the way from float32 to float64
         const double value = std::get<double>(*attribute.value);
         return value == value;
       }

@@ -23,12 +23,14 @@ inline constexpr std::size_t kMostFixedLength = 1 << 15;
 bool create_attribute(hid_t to, const std::string& name, hid_t type, hid_t space, hid_t memory,
                       const void* data);
 
-// Throws FileError, which names the object and the reason, if something cannot be read.
+// The objects of a file, which are copied from it. The functions throw FileError, which names the
+// object and the reason, if something cannot be read.
 class CopySource {
  public:
   struct NamedValue {
     std::string name;
-    std::optional<Attribute> value;  // No value if it is not a single string, number or bool.
+    // Empty if the attribute is not a single string, number or bool.
+    std::optional<Attribute> value;
   };
   // The result of copying one attribute or object.
   struct Copied {
@@ -36,7 +38,8 @@ class CopySource {
       kYes,
       kFailed,   // HDF5 could not write it, and its error stack has the reason
       kLeftOut,  // the object is not damaged, but of a kind that cannot be copied
-      // the caller must write the value, which is a string that is too long for an object's header
+      // The attribute is not copied, because it is a string that may be too long for an object's
+      // header. The caller must write its value.
       kByValue,
     };
     Kind kind;

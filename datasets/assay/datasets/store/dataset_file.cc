@@ -88,7 +88,8 @@ struct DatasetFile::Impl {
   struct LastCase {
     std::string name;
     std::optional<std::map<std::string, Attribute>> attributes = {};
-    std::map<std::string, std::vector<std::string>> parts = {};  // the datasets of each
+    // The names of the datasets in each part of the case.
+    std::map<std::string, std::vector<std::string>> parts = {};
   };
   mutable LastCase last_case;
 
@@ -159,7 +160,8 @@ struct DatasetFile::Impl {
   //
   // `output` is the name of one of several outputs. It is "" if the case's only output has no name.
 
-  // Returns true if golden results and outputs lie in groups, by their names.
+  // Returns true if the case has several outputs. Its golden results and outputs then lie in
+  // groups, under the names of the outputs.
   bool has_several(const std::string& name) const {
     if (schema == 1) return false;
     const std::string golden = path_of(name, "golden", "");
@@ -341,12 +343,12 @@ struct DatasetFile::Impl {
   // ------------------------------------------------------------------------------------- inputs
 
   struct Inputs {
-    std::vector<std::string> tensors;  // "x", or "x/0", "x/1" and so on for a list
+    std::vector<std::string> tensors;  // names: "x" for a tensor, "x/0", "x/1" and so on for a list
     std::set<std::string> absent;
   };
 
-  // A schema that does not know absent tensors would take this for an empty tensor, so it is
-  // refused there.
+  // Returns true if the dataset stands for an absent tensor. This is refused in schema 1, because
+  // readers that know only schema 1 would take it for an empty tensor.
   bool is_absent(const std::string& at) const {
     if (!reader.is_absent(at)) return false;
     if (schema == 1) {
@@ -442,7 +444,8 @@ DatasetFile::DatasetFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 DatasetFile::DatasetFile(const std::string& path, std::int64_t most)
     : impl_(std::make_unique<Impl>(path, most > 0 ? most : dataset_size_cap())) {}
 
-// Before this process asks HDF5 about a case, another process checks the case.
+// Returns the implementation, for reading a case. Before this process asks HDF5 about the case,
+// another process checks it.
 const DatasetFile::Impl& DatasetFile::looked_at(const std::string& name) const {
   impl_->reader.before_hdf5([impl = impl_.get(), name] {
     h5::FileCheck* const check = impl->opened.check();
@@ -498,7 +501,7 @@ std::vector<std::string> DatasetFile::case_names_by(int threads) const {
     std::sort(cases->begin(), cases->end());
   }
   if (cases->empty()) throw NoCaseError(path(), "/cases", "holds no case");
-  auto next = cases->begin();  // nearly always the next case in order
+  auto next = cases->begin();  // nearly always the case of the next name in the table
   for (const std::string& at : checksums().cases()) {
     const std::string name = at.substr(case_path("").size());
     if (next == cases->end() || *next != name) {

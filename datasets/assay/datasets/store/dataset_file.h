@@ -42,7 +42,7 @@ class DatasetFile : public CaseSource {
   // float64.
   std::map<std::string, Attribute> attributes() const;
 
-  // Also refuses anything in /cases that is not a case.
+  // Throws FileError also if something in /cases is not a case.
   std::vector<std::string> case_names() const override;
   std::vector<std::string> case_names_by(int threads) const override;
   using CaseSource::case_names;
@@ -66,7 +66,7 @@ class DatasetFile : public CaseSource {
  private:
   friend class DatasetWriter;
   const h5::ChecksumTable& checksums() const;
-  // Returns the objects of a case, after all of it has been checked.
+  // Checks all of a case. Returns its objects, to be copied.
   std::unique_ptr<h5::CopySource> copy_source(const std::string& name) const;
 
   friend struct h5::FileLook;

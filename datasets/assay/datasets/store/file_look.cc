@@ -20,7 +20,7 @@ namespace assay {
 namespace {
 
 constexpr rlim_t kMostMemory = rlim_t{4} << 30;  // bytes of address space
-// no limit on datasets, because no element is read
+// The limit on the size of datasets. It never applies, because this process reads no elements.
 constexpr std::int64_t kNoLimit = std::int64_t{1} << 62;
 
 void limit(int what, rlim_t most) {
@@ -51,11 +51,11 @@ void look(const std::string& question, std::unique_ptr<DatasetFile>& file) {
   if (question[0] == 'c') h5::FileLook::look_at_case(*file, rest);
 }
 
-// Returns an empty string if the objects in question are not damaged, or if they are refused
-// without an error in HDF5 itself; then the process that asked will refuse them. After an error of
-// its own, HDF5 1.10 frees memory that it has not set, at once or when it closes the file. That may
-// succeed here and crash there. So the other process must not use HDF5 on them, and this text is
-// the error.
+// Returns an error if HDF5 itself found the objects in question damaged, and otherwise an empty
+// string. Objects that assay refuses without an error in HDF5 are left to the process that asked,
+// which will refuse them, too. After an error of its own, HDF5 1.10 frees memory that it has not
+// set, at once or when it closes the file. That may succeed here and crash the process that asked.
+// So that process must not use HDF5 on these objects, and reports the returned error.
 std::string answer(const std::string& question, std::unique_ptr<DatasetFile>& file) {
   std::string text;
   h5::forget_damage();
@@ -66,7 +66,8 @@ std::string answer(const std::string& question, std::unique_ptr<DatasetFile>& fi
   } catch (const FileError& e) {
     if (!h5::damage_was_seen()) return "";
     text = e.what();
-    if (text.starts_with(": ")) text.erase(0, 2);  // The name of the file before it is empty.
+    // The text begins with ": ", because this process has no name for the file.
+    if (text.starts_with(": ")) text.erase(0, 2);
   } catch (const std::exception& e) {
     text = formatted("cannot be looked at: {}", e.what());
   }

@@ -17,9 +17,10 @@ namespace h5 {
 
 struct FileLook {
   static const ChecksumTable& checksums(const DatasetFile& file);
-  // Throws like the constructor of DatasetFile.
+  // Opens a dataset file by its descriptor. Throws FileError in the same situations as the
+  // constructor of DatasetFile.
   static DatasetFile open(int fd);
-  // Throws FileError if the case is refused, or if something in it is damaged.
+  // Checks a case. Throws FileError if the case is refused, or if something in it is damaged.
   static void look_at_case(const DatasetFile& file, const std::string& name);
 };
 

@@ -8,10 +8,10 @@
 namespace assay::h5 {
 namespace {
 
-// The file format's own numbers (HDF5 File Format Specification 3.0, section III.E).
+// Sizes in bytes that the file format defines (HDF5 File Format Specification 3.0, section III.E).
 constexpr std::size_t kHeapHeader = 16, kHeapObjectHeader = 16;
 constexpr std::uint64_t kSmallestHeap = 4096;
-constexpr std::size_t kMostCollections = 64;  // remembered at a time
+constexpr std::size_t kMostCollections = 64;  // the most collections that are kept in memory
 constexpr std::size_t kHeapWindow = 4096;     // bytes of a collection that are read at a time
 
 std::uint64_t aligned_to_8(std::uint64_t size) { return (size + 7) / 8 * 8; }

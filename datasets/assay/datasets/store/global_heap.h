@@ -17,7 +17,8 @@
 
 namespace assay::h5 {
 
-// Reads bytes of a file. The result is shorter if the file ends there.
+// A function that returns `size` bytes of a file from a position. It returns fewer if the file ends
+// there.
 using ReadBytes = std::function<std::vector<std::byte>(std::uint64_t at, std::size_t size)>;
 
 class GlobalHeap {
@@ -42,8 +43,9 @@ class GlobalHeap {
     std::span<const std::byte> bytes = {};  // valid until the next object is requested
     std::string problem = {};
   };
-  // `element_bytes` is the size of one of the elements that the reference counts, 1 for strings. A
-  // reference without elements returns an empty object.
+  // Returns the object that a reference leads to, or an empty object if the reference has no
+  // elements. `element_bytes` is the size of one of the elements that the reference counts, and 1
+  // for strings.
   Object object(std::span<const std::byte> reference, std::uint64_t element_bytes);
 
   // Returns why HDF5 must not walk the collection at an address of the file, or an empty string if
@@ -53,7 +55,7 @@ class GlobalHeap {
  private:
   struct Place {
     std::uint32_t index;
-    std::uint64_t at, size;  // `at`: from the beginning of the collection
+    std::uint64_t at, size;  // in bytes; `at` counts from the beginning of the collection
   };
   struct Collection {
     std::string problem;
@@ -70,8 +72,8 @@ class GlobalHeap {
   ReadBytes read_;
   std::uint64_t file_size_, base_ = 0;
   std::size_t offset_bytes_ = 8, length_bytes_ = 8;
-  std::map<std::uint64_t, Collection> collections_;  // those that were read last
-  // an object that is not in the first bytes of its collection
+  std::map<std::uint64_t, Collection> collections_;  // the collections that were read last
+  // The last object that is not within the first bytes of its collection, which are kept.
   std::vector<std::byte> large_;
 };
 

@@ -8,11 +8,11 @@
 namespace assay::h5 {
 namespace {
 
-// The file format's own numbers (HDF5 File Format Specification 3.0, by its sections).
+// Numbers that the file format defines, with sections of HDF5's File Format Specification 3.0.
 constexpr std::size_t kHeader1 = 16, kMessage1 = 8;  // IV.A.1
 constexpr std::uint16_t kContinuation = 0x10, kAttribute = 0x0C;
 constexpr std::size_t kMostContinuations = 4096;              // remembered at a time
-constexpr std::size_t kMostOfHeader = std::size_t{16} << 20;  // bytes of a part of one
+constexpr std::size_t kMostOfHeader = std::size_t{16} << 20;  // bytes of a part of a header
 
 // Returns the error in an attribute's name. The name must end in a zero and have no other. HDF5
 // 1.10 refuses other names, but then frees the attribute twice when it closes the file.
@@ -40,7 +40,8 @@ std::string MetadataChecks::problem(std::uint64_t at, std::span<const std::byte>
 // ----------------------------------------------------------------------------- object headers
 
 std::string MetadataChecks::header_problem(std::uint64_t at, std::span<const std::byte> bytes) {
-  // HDF5 first reads the beginning of a header, and then the whole when it knows the length.
+  // HDF5 first reads the beginning of a header, and all of it when it knows the length. If `bytes`
+  // is only the beginning, whole() reads the rest.
   std::vector<std::byte> all;
   const auto whole = [&](std::uint64_t size) {
     if (size <= bytes.size()) return bytes.first(size);
@@ -88,7 +89,7 @@ std::string MetadataChecks::messages_problem(std::span<const std::byte> messages
     const std::uint64_t size = number_in(messages, at + (version_2 ? 1 : 2), 2);
     const std::uint64_t flags = number_in(messages, at + (version_2 ? 3 : 4), 1);
     at += head;
-    if (size > messages.size() - at) return "";  // HDF5 checks this itself
+    if (size > messages.size() - at) return "";  // HDF5 itself refuses a message that is too long
     const auto data = messages.subspan(at, size);
     at += size;
     if (type == kContinuation && data.size() >= heap_.offset_bytes() + heap_.length_bytes()) {

@@ -38,7 +38,8 @@ class MetadataChecks {
     std::uint64_t size;
     bool version_2, ordered;
   };
-  std::map<std::uint64_t, Continuation> continuations_;  // of object headers, by address
+  // The continuations of object headers that were found. The key is the address.
+  std::map<std::uint64_t, Continuation> continuations_;
 };
 
 }  // namespace assay::h5

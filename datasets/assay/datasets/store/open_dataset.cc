@@ -27,7 +27,7 @@ class Reader::DatasetPieces : public ArraySource {
   StoredPlace place() const override { return reader_.place_of(object_); }
 
   bool serves_threads() const override {
-    // a refusal calls HDF5, from any thread
+    // Any thread may refuse an element, which calls HDF5, so HDF5 must be thread-safe.
     return opened_->plain != nullptr && hdf5_is_threadsafe();
   }
   void read_part(std::int64_t begin, std::int64_t count, std::byte* to) override {
@@ -55,7 +55,7 @@ class Reader::DatasetPieces : public ArraySource {
   }
 
   void read(std::int64_t begin, std::int64_t count, std::byte* to) override {
-    quiet_hdf5();  // for the thread that reads
+    quiet_hdf5();  // HDF5's printing is switched off for each thread, here for the one that reads
     if (begin == 0) {
       found_ = 0;
       held_.clear();
@@ -112,11 +112,12 @@ class Reader::DatasetPieces : public ArraySource {
   std::string object_;
   std::shared_ptr<const OpenDataset> opened_;
   std::size_t element_bytes_;
-  // The number of elements in all, and of a row of chunks. If a row is 1, pieces may end anywhere.
+  // The number of elements of the dataset, and of a row of its chunks. If `row_` is 1, a piece may
+  // end at any element.
   std::int64_t size_, row_;
-  std::optional<std::uint64_t> written_;  // the checksum that the table has
+  std::optional<std::uint64_t> written_;  // the dataset's checksum in the file's table
   std::uint64_t found_ = 0;               // the number of stored chunks that were read
-  std::vector<std::byte> held_;           // a row of chunks, which begins at held_begin_
+  std::vector<std::byte> held_;  // the elements of one row of chunks, which begins at held_begin_
   std::int64_t held_begin_ = 0;
   std::unique_ptr<TensorSum> sum_;  // checksum of the elements before summed_
   std::int64_t summed_ = 0;

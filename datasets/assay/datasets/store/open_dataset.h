@@ -25,7 +25,7 @@ struct Reader::OpenDataset {
   }
 };
 
-// The reason for which a plain dataset is refused.
+// The error if the elements of a plain dataset cannot be read.
 inline constexpr const char* kCannotRead =
     "its elements cannot be read; the file has changed while it was open";
 

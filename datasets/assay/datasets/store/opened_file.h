@@ -23,20 +23,23 @@ class OpenedFile {
   OpenedFile(const OpenedFile&) = delete;
   OpenedFile& operator=(const OpenedFile&) = delete;
 
-  // Returns a text that is equal for two objects of the same file, unless the file was written in
-  // between. It is empty if the file was opened by a descriptor.
+  // Returns a text that identifies the file. It is equal for two OpenedFile objects of the same
+  // file, unless the file was written in between. It is empty if the file was opened by a
+  // descriptor.
   const std::string& identity() const { return identity_; }
   // Reads objects without HDF5. Null if the file was opened by a descriptor.
   PlainObjects* plain() const { return plain_.get(); }
   // Returns another reader of the same file for another thread, which outlives this object. Null if
   // plain() is null.
   std::unique_ptr<PlainObjects> another_plain() const;
-  // Returns such a reader that is created once. For one thread at a time.
+  // Returns a reader as another_plain() does, but creates it only once. It is used by one thread at
+  // a time.
   std::shared_ptr<PlainObjects> lasting_plain();
   // Returns HDF5's handle of the file. Throws FileError if the checking process, or HDF5, refuses
   // it.
   hid_t hdf5();
-  // Returns the check by another process, or null if there is no such check. Throws as hdf5().
+  // Returns the check by another process, or null if there is no such check. Throws FileError in
+  // the same situations as hdf5().
   FileCheck* check();
 
  private:

@@ -17,7 +17,7 @@
 namespace assay::h5 {
 namespace {
 
-// The file format's own numbers (HDF5 File Format Specification 3.0, by its sections).
+// Numbers that the file format defines, with sections of HDF5's File Format Specification 3.0.
 constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);  // II.A
 enum Message : unsigned {                                       // IV.A.2
   kNil = 0x00,
@@ -32,7 +32,7 @@ enum Message : unsigned {                                       // IV.A.2
   kSymbolTable = 0x11,
   kModified = 0x12,
 };
-constexpr unsigned kConstant = 1, kNeverShared = 4;  // flags of a message
+constexpr unsigned kConstant = 1, kNeverShared = 4;  // the flags that a message may have
 enum TypeClass : unsigned {
   kInteger = 0,
   kFloat = 1,
@@ -41,7 +41,7 @@ enum TypeClass : unsigned {
   kVariable = 9
 };
 
-// Larger objects are left to the library.
+// Limits on an object. Objects beyond them are left to HDF5's library.
 constexpr std::uint64_t kMostHeaderBytes = std::uint64_t{1} << 20;  // bytes
 constexpr std::size_t kMostAttributes = 1000, kMostParts = 1000, kMostRank = 32;
 constexpr unsigned kMostLevels = 32;
@@ -93,7 +93,7 @@ std::string_view until_zero(std::string_view text) { return text.substr(0, text.
 // The content of the messages in one object's header.
 struct PlainObjects::Header {
   PlainObject object = {};
-  // The messages that may occur only once.
+  // True if the header had the message. These messages may occur only once.
   bool has_space = false, has_type = false, has_layout = false, has_links = false;
   std::uint64_t layout_bytes = 0;
   std::size_t messages = 0;
@@ -157,13 +157,13 @@ void PlainObjects::read_superblock() {
   const auto bytes = bytes_at(0, 96);
   if (!bytes) return;
   Cursor at(*bytes);
-  if (!at.takes(kSignature) || at.number(5) != 0) return;  // versions, and a reserved byte
-  if (at.number(3) != 0x0808) return;                      // of offsets, of lengths, reserved
-  (void)at.number(2 + 2 + 4);                              // sizes of nodes; flags
+  if (!at.takes(kSignature) || at.number(5) != 0) return;  // four versions, and a reserved byte
+  if (at.number(3) != 0x0808) return;  // sizes of offsets and of lengths, and a reserved byte
+  (void)at.number(2 + 2 + 4);          // two sizes of B-tree nodes, and flags
   const std::uint64_t base = at.number(8);
   (void)at.number(8);  // free space
   const std::uint64_t end = at.number(8);
-  // and it has no driver information
+  // The file's addresses count from 0, and it has no driver information.
   if (base != 0 || end > file_size_ || ~at.number(8) != 0) return;
   (void)at.number(8);  // the root's name
   root_ = at.number(8);
@@ -205,12 +205,12 @@ std::shared_ptr<const PlainObjects::Links> PlainObjects::links_in(const std::str
 
 namespace {
 
-// The links of a group, while someone reads or uses them. The mutex is locked during reading, so
-// that other threads that need the links wait.
+// The links of one group, which all readers of its file share while one of them reads or uses them.
+// The mutex is locked during reading, so that other threads that need the links wait.
 struct SharedLinks {
   std::mutex mutex;
   std::weak_ptr<const PlainObjects::Links> links;
-  bool is_unknown = false;  // they were read and could not be understood
+  bool is_unknown = false;  // the links were read, but could not be understood
 };
 struct AllSharedLinks {
   std::mutex mutex;
@@ -268,14 +268,14 @@ bool PlainObjects::read_many(const PlainObject& dataset, std::uint64_t begin, st
 
 // ------------------------------------------------------------------------------------- headers
 
-// Section IV.A.1.a, version 1.
+// Reads an object's header: section IV.A.1.a of the specification, version 1.
 std::shared_ptr<const PlainObject> PlainObjects::read_object(std::uint64_t address) {
   const auto prefix = bytes_at(address, 16);
   if (!prefix) return nullptr;
   Cursor at(*prefix);
   const bool version_1 = at.number(1) == 1 && at.number(1) == 0;
   const std::uint64_t messages = at.number(2);
-  (void)at.number(4);  // how many links lead here
+  (void)at.number(4);  // the number of links that lead to this object
   const std::uint64_t size = at.number(4);
   if (!version_1 || size > kMostHeaderBytes) return nullptr;
   Header header;
@@ -299,7 +299,7 @@ std::shared_ptr<const PlainObject> PlainObjects::read_object(std::uint64_t addre
     std::uint64_t elements = 1;
     for (const std::int64_t extent : object.shape) {
       const auto n = static_cast<std::uint64_t>(extent);
-      // an empty dataset has no data address
+      // A dataset without elements has no address of data, so it is left to the library.
       if (n == 0 || n > kMostElements / elements) return nullptr;
       elements *= n;
     }
@@ -333,7 +333,7 @@ bool PlainObjects::read_messages(Cursor messages, Header& header) {
 
 namespace {
 
-// Section IV.A.2.b, versions 1 and 2.
+// Reads the message of a data space: section IV.A.2.b of the specification, versions 1 and 2.
 template <typename Cursor>
 bool read_space(Cursor message, Shape& shape, bool& is_null) {
   const unsigned version = message.small(1), rank = message.small(1), flags = message.small(1);
@@ -364,10 +364,13 @@ bool PlainObjects::read_message(unsigned kind, Cursor message, Header& header) {
     case kOldModified:
     case kModified:
       return true;
-    case kOldFillValue:  // IV.A.2.e: a size and a value; all elements are there
+    // IV.A.2.e: the size of a fill value, and its bytes. A size of 0 is the default value.
+    case kOldFillValue:
       object.has_own_fill |= message.number(4) != 0;
       return true;
-    case kFillValue: {  // IV.A.2.f: space is allocated late, and filled if a value was set
+    // IV.A.2.f: HDF5's default is that space is allocated late, that it is filled only if a value
+    // was set, and that the value has no bytes.
+    case kFillValue: {
       const unsigned version = message.small(1), allocates = message.small(1),
                      fills = message.small(1), is_defined = message.small(1);
       object.has_own_fill |= version < 1 || version > 2 || allocates != 2 || fills != 2 ||
@@ -420,7 +423,7 @@ bool PlainObjects::read_message(unsigned kind, Cursor message, Header& header) {
 
 // ---------------------------------------------------------------------------------- attributes
 
-// Section IV.A.2.m, versions 1 to 3.
+// Reads the message of an attribute: section IV.A.2.m of the specification, versions 1 to 3.
 bool PlainObjects::read_attribute(Cursor message, PlainObject& object) {
   const unsigned version = message.small(1), flags = message.small(1);
   if (version < 1 || version > 3 || flags != 0) return false;  // no shared types
@@ -446,7 +449,8 @@ bool PlainObjects::read_attribute(Cursor message, PlainObject& object) {
   return true;
 }
 
-// Section IV.A.2.d. Returns false if the type is of a kind that is not known here.
+// Reads an attribute's value of a type: section IV.A.2.d of the specification. Returns false if the
+// type is of a kind that is not known here.
 bool PlainObjects::read_value(Cursor type, Cursor data, PlainObject::NamedValue& attribute) {
   using Kind = PlainObject::StoredValue::Kind;
   std::optional<Attribute>& value = attribute.value;
@@ -463,7 +467,8 @@ bool PlainObjects::read_value(Cursor type, Cursor data, PlainObject::NamedValue&
     if (is_utf8(text)) value = std::move(text);
   };
   switch (kind) {
-    case kString: {  // zero-terminated, padded with zeros or with spaces; ASCII or UTF-8
+    // The padding is a zero at the end, zeros, or spaces. The text is ASCII or UTF-8.
+    case kString: {
       const unsigned padding = bits_0 & 15, encoding = bits_0 >> 4;
       if (padding > 2 || encoding > 1) return false;
       std::string text(until_zero(bytes.text()));
@@ -527,7 +532,8 @@ bool PlainObjects::read_value(Cursor type, Cursor data, PlainObject::NamedValue&
 
 // ----------------------------------------------------------------------------------- old groups
 
-// Sections III.A.1, III.B, III.D: a B-tree of nodes of symbols, whose names are in a local heap.
+// Reads the links of a group. They are a B-tree with nodes of symbols (sections III.A.1 and III.B
+// of the specification), whose names are in a local heap (section III.D).
 std::shared_ptr<const PlainObjects::Links> PlainObjects::read_links(const PlainObject& group) {
   const auto head = bytes_at(group.heap, 32);
   if (!head) return nullptr;
@@ -557,7 +563,7 @@ std::shared_ptr<const PlainObjects::Links> PlainObjects::read_links(const PlainO
       if (cached > 1 || offset >= names.size()) return false;
       const std::string_view name = until_zero(names.substr(offset));
       name_bytes += name.size() + 1;
-      // Names do not share their bytes, end within the segment, and are in order.
+      // Refuses names that share their bytes, do not end within the segment, or are not in order.
       if (name_bytes > names.size() || offset + name.size() == names.size() || name.empty() ||
           name == "." || name.find('/') != std::string_view::npos ||
           (!links->empty() && std::string_view(links->back().first) >= name)) {
@@ -568,14 +574,16 @@ std::shared_ptr<const PlainObjects::Links> PlainObjects::read_links(const PlainO
     return true;
   };
 
-  // The library searches by the names beside a child, so these are checked, too.
+  // Returns a name beside a child of the B-tree. HDF5's library searches by these names, so they
+  // are checked, too.
   const auto key_at = [&](std::uint64_t offset) -> std::optional<std::string_view> {
     if (offset >= names.size()) return std::nullopt;
     const std::string_view key = until_zero(names.substr(offset));
     return offset + key.size() < names.size() ? std::optional(key) : std::nullopt;
   };
   std::set<std::uint64_t> seen;
-  // `level` is the level that the node must have. -1 allows any level.
+  // Reads a node of the B-tree and everything below it. `level` is the level that the node must
+  // have. -1 allows any level.
   const auto read_node = [&](const auto& self, std::uint64_t address, int level) -> bool {
     if (!seen.insert(address).second) return false;
     const auto node = bytes_at(address, 24);

@@ -30,21 +30,21 @@ struct PlainObject {
   // The stored type of an attribute's value.
   struct StoredValue {
     enum class Kind : std::uint8_t { kOther, kText, kSigned, kUnsigned, kFloat };
-    Kind kind = Kind::kOther;  // kOther: it is not a single value, or its type is of another kind
+    Kind kind = Kind::kOther;  // kOther: not a single value, or of a type of another kind
     // For a text: HDF5's numbers for its padding and its encoding.
     std::uint8_t padding = 0, encoding = 0;
-    bool is_variable = false;  // a text of variable length
-    std::uint8_t rank = 0;     // all extents are 1
+    bool is_variable = false;  // the value is a text of variable length
+    std::uint8_t rank = 0;     // the rank of the attribute's shape, whose extents are all 1
     std::uint64_t bytes = 0;
   };
   struct NamedValue {
     std::string name;
-    // No value if it is not a single value, or a string that is not valid UTF-8.
+    // Empty if the attribute is not a single value, or is a string that is not valid UTF-8.
     std::optional<Attribute> value;
     StoredValue stored;
   };
 
-  // Null if there is no attribute of that name.
+  // Returns the attribute of that name, or null if there is no such attribute.
   const NamedValue* find_attribute(std::string_view name) const;
 
   std::uint64_t address = 0;  // of its header
@@ -55,11 +55,11 @@ struct PlainObject {
   std::uint64_t tree = 0, heap = 0;
 
   // For a dataset:
-  std::string type;           // HDF5's message, as the file has it
-  bool has_own_fill = false;  // its value for missing elements is not HDF5's default
+  std::string type;           // HDF5's message for the type of elements, as the file has it
+  bool has_own_fill = false;  // true if the value of missing elements is not HDF5's default
   Shape shape;
   std::uint64_t element_bytes = 0;
-  bool is_compact = false;        // its elements are in the header
+  bool is_compact = false;        // true if the elements are in the header
   std::vector<std::byte> inside;  // the elements, if they are in the header
   // The place of the elements if they are not in the header. It lies within the file.
   std::uint64_t data = 0;
@@ -67,7 +67,7 @@ struct PlainObject {
 
 class PlainObjects {
  public:
-  // sorted, with the addresses of headers
+  // The names of links, sorted, each with the address of its object's header.
   using Links = std::vector<std::pair<std::string, std::uint64_t>>;
 
   // Reads the file of `fd` with a descriptor of its own. For one thread at a time. The links of a
@@ -86,7 +86,7 @@ class PlainObjects {
   // Finds the object at an absolute path of hard links; "/" is the root. The answer is kNo if no
   // object has that path.
   Found find(const std::string& path);
-  // Null if the group is unknown or is not a group.
+  // Returns the links of a group, or null if the object is not a group or is unknown.
   std::shared_ptr<const Links> links_in(const std::string& group);
   // Reads bytes of a dataset. Returns false if the system reports an error, or if the file has
   // become shorter.

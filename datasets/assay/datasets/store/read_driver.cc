@@ -27,7 +27,7 @@ struct Source {
 };
 
 struct File {
-  H5FD_t base;  // HDF5's part; must come first
+  H5FD_t base;  // HDF5's own fields, which must come first
   int fd;
   bool lock;
   haddr_t size, allocated;  // the size of the file, and the end of the file as HDF5 knows it
@@ -82,11 +82,12 @@ herr_t read_file(H5FD_t* base, H5FD_mem_t kind, hid_t, haddr_t at, std::size_t s
     if (n < 0) return fail(std::strerror(errno));
     const auto done = static_cast<std::size_t>(n);
     std::memset(bytes + done, 0, size - done);
-    // Elements may have any bytes, so they are not checked.
+    // Elements of datasets may have any bytes, so the checks of metadata do not apply to them.
     if (kind == H5FD_MEM_DRAW && reading_elements > 0) return 0;
     const std::string why = file->checks->problem(at, {bytes, size}, kind == H5FD_MEM_OHDR);
     return why.empty() ? 0 : fail(why.c_str());
-  } catch (const std::exception& e) {  // out of memory; HDF5 is C
+  } catch (const std::exception& e) {
+    // The memory may be exhausted. The exception must not leave this function, because HDF5 is C.
     return fail(e.what());
   }
 }

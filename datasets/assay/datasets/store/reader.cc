@@ -16,7 +16,7 @@
 namespace assay::h5 {
 namespace {
 
-constexpr int kMaxSoftLinks = 16;  // on the path to one object, as in HDF5 itself
+constexpr int kMaxSoftLinks = 16;  // the most soft links on the path to an object, as in HDF5
 // Limits on the objects that a reader keeps.
 constexpr std::size_t kMaxFound = 1024, kMaxGroups = 8, kMaxOpened = 8;
 
@@ -84,7 +84,8 @@ hid_t Reader::file() const {
   return file_;
 }
 
-// HDF5 walks every path from its beginning and looks up each part in its group.
+// Returns where HDF5 begins to walk to an object. HDF5 walks every path from its beginning and
+// looks up each part in its group, so walking from a group that is kept open is faster.
 Reader::Start Reader::start_of(const std::string& object) const {
   (void)file();
   if (before_hdf5_) {
@@ -99,8 +100,8 @@ Reader::Start Reader::start_of(const std::string& object) const {
   return {file_, object.c_str()};
 }
 
-// Returns an invalid handle if there is no group, or if its path is not known to consist of hard
-// links.
+// Returns the group at a path and keeps it open. Returns an invalid handle if there is no group, or
+// if its path is not known to consist of hard links.
 hid_t Reader::kept_group(const std::string& path) const {
   const auto kept =
       std::ranges::find_if(groups_, [&](const auto& group) { return group.first == path; });
@@ -119,7 +120,7 @@ hid_t Reader::kept_group(const std::string& path) const {
 bool Reader::check_path(const std::string& object) const {
   const PlainObjects::Answer plain = find_plain(object).answer;
   if (plain != PlainObjects::Answer::kUnknown) return plain == PlainObjects::Answer::kYes;
-  quiet_hdf5();  // for the calling thread
+  quiet_hdf5();  // HDF5's printing is switched off for each thread, here for the calling one
   if (found_.count(object) != 0) return true;
   const std::vector<std::string> given = split(object, '/');
   std::deque<std::string> ahead(given.begin(), given.end());
@@ -132,7 +133,7 @@ bool Reader::check_path(const std::string& object) const {
     ahead.pop_front();
     const bool in_target = of_target > 0;
     if (in_target) --of_target;
-    if (part == ".") continue;  // HDF5's name for the group itself. It has no ".."
+    if (part == ".") continue;  // HDF5's name for the group itself; HDF5 has no ".."
     const std::string next = at + "/" + part;
     if (found_.count(next) != 0) {
       at = next;
@@ -393,8 +394,8 @@ std::optional<Reader::OpenDataset> Reader::open_plain(const std::string& object)
   return opened;
 }
 
-// Returns why the elements cannot be read, or an empty string on success. `found` is that of
-// read_stored_range().
+// Reads the elements [begin, begin + count). Returns why they cannot be read, or an empty string on
+// success. `found` counts stored chunks, as in read_stored_range().
 std::string Reader::read_elements(const OpenDataset& opened, std::int64_t begin, std::int64_t count,
                                   std::byte* to, std::uint64_t& found) const {
   if (opened.plain == nullptr) return read_stored_range(opened.stored(), begin, count, to, found);
@@ -437,8 +438,8 @@ Shape Reader::shape_of(const std::string& object, hid_t dataset, const Format& f
   hsize_t extents[H5S_MAX_RANK];
   const int rank = H5Sget_simple_extent_dims(space.get(), extents, nullptr);
   if (kind == H5S_NO_CLASS || rank < 0) refuse(object, damaged("its shape cannot be read"));
-  // An extent of 0 counts as 1, because the product of the other extents must fit into an integer,
-  // too.
+  // The size is compared with the limit as if extents of 0 were 1, because the product of the other
+  // extents must fit into an integer, too.
   double bytes = f.storage_bytes;
   for (int d = 0; d < rank; ++d) {
     bytes *= static_cast<double>(std::max<hsize_t>(extents[d], 1));

@@ -56,7 +56,7 @@ class Reader {
   bool check_path(const std::string& object) const;
 
   enum class ObjectKind { kGroup, kDataset, kOther };
-  // `object` must exist and have passed check_path().
+  // Returns the kind of an object, which must exist and have passed check_path().
   ObjectKind kind_of(const std::string& object) const;
   // Returns the names of the links in a group, sorted. Their paths are checked.
   std::vector<std::string> links_in(const std::string& group) const;
@@ -83,11 +83,12 @@ class Reader {
   Tensor read_tensor(const std::string& object) const;
   // Asks HDF5 for everything that reading the dataset needs, except its elements.
   void look_at_tensor(const std::string& object) const;
-  // The same for a dataset of any HDF5 file. If it has no attribute `dtype`, its format is `dtype`
-  // if it stores bit patterns, and otherwise follows from its stored type.
+  // As look_at_tensor(), for a dataset of any HDF5 file. If the dataset has no attribute `dtype`,
+  // its format is `dtype` if it stores bit patterns, and otherwise follows from its stored type.
   void look_at_any(const std::string& object, const std::string& dtype) const;
-  // Open either kind as a source that is read piece by piece. This reader must outlive the source.
-  // If a piece ends in the middle of a row of chunks, the source keeps that row in memory.
+  // Open a tensor of a dataset file, or a dataset of any HDF5 file, as a source that is read piece
+  // by piece. This reader must outlive the source. If a piece ends in the middle of a row of
+  // chunks, the source keeps that row in memory.
   std::unique_ptr<ArraySource> open_pieces(const std::string& object) const;
   std::unique_ptr<ArraySource> open_any(const std::string& object, const std::string& dtype) const;
 
@@ -103,10 +104,10 @@ class Reader {
   };
   Start start_of(const std::string& object) const;
   hid_t file() const;
-  // The answer is unknown if HDF5 must be asked.
+  // Finds an object without HDF5. The answer is kUnknown if HDF5 must be asked.
   PlainObjects::Found find_plain(const std::string& object) const;
-  // Returns nothing if HDF5 must be asked, which may also be for the reason why the dataset is
-  // refused.
+  // Opens a dataset without HDF5. Returns nothing if HDF5 must be asked, even if it is only for the
+  // reason why the dataset is refused.
   std::optional<OpenDataset> open_plain(const std::string& object) const;
   std::string read_elements(const OpenDataset& opened, std::int64_t begin, std::int64_t count,
                             std::byte* to, std::uint64_t& found) const;
@@ -134,7 +135,7 @@ class Reader {
                        const Attribute& value) const;
 
   std::string path_;
-  OpenedFile* opened_file_ = nullptr;  // opens the members below
+  OpenedFile* opened_file_ = nullptr;  // opens file_ and heap_ when they are first needed
   mutable hid_t file_ = H5I_INVALID_HID;
   mutable GlobalHeap* heap_ = nullptr;  // The file's heap. Null until it is first needed.
   PlainObjects* plain_ = nullptr;

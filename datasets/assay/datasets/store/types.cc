@@ -27,7 +27,7 @@ bool has_float_type(const Format& f) {
 Handle float_type(const Format& f) {
   if (f.storage_bytes == 8) return type(H5Tcopy(H5T_IEEE_F64LE));
   Handle t = type(H5Tcopy(H5T_IEEE_F32LE));
-  if (f.storage_bytes == 4) return t;  // tfloat32 and hfloat32 too
+  if (f.storage_bytes == 4) return t;  // tfloat32 and hfloat32 are stored as float32
   const auto bits = static_cast<std::size_t>(f.bits);
   const auto exponent = static_cast<std::size_t>(f.exponent_bits);
   const auto mantissa = static_cast<std::size_t>(f.mantissa_bits());
@@ -60,8 +60,8 @@ Handle complex_type(const Format& f) {
   return t;
 }
 
-// Returns true if a compound has exactly these two members, which may differ from the format only
-// in the byte order.
+// Returns true if a compound is a complex element of the format: it has exactly the real and the
+// imaginary part as members, and these may differ from the format only in the byte order.
 bool is_complex(hid_t t, const Format& f, TypeMatch& match) {
   const auto width = static_cast<std::size_t>(f.storage_bytes);
   if (!f.is_complex() || H5Tget_size(t) != width || H5Tget_nmembers(t) != 2) return false;
@@ -178,7 +178,7 @@ const Format* format_of_type(hid_t t, const std::string& dtype) {
     if (patterns && match_type(t, asked).ok) return &asked;
   }
   for (const Format& f : formats()) {
-    // bit patterns of float16 and bfloat16 are stored in this way
+    // uint16 is left out, because bit patterns of float16 and bfloat16 are stored in this type.
     if (f.name == "uint16") continue;
     const bool same_kind = kind == H5T_FLOAT     ? f.is_float()
                            : kind == H5T_INTEGER ? !f.is_float() && f.kind != Kind::kBool
@@ -226,7 +226,7 @@ bool is_message(std::string_view message, const std::string& known) {
 
 struct Messages {
   std::string stored;  // of stored_type()
-  // each message, and true if its elements' bytes are swapped
+  // All messages that are read as the format, each with true if its elements are big-endian.
   std::vector<std::pair<std::string, bool>> all = {};
 };
 
@@ -340,7 +340,7 @@ std::string invalid_element(const TensorView& tensor) {
 
 std::string invalid_element(const TensorView& piece, const Shape& shape, std::int64_t begin) {
   const Format& f = *piece.format;
-  // every bit pattern is a valid code
+  // In a format that uses all bits, every bit pattern is a valid code.
   if (f.padding == 0 && f.bits == 8 * f.storage_bytes) return "";
   const std::int64_t size = piece.size();
   TensorView elements = piece;

@@ -27,7 +27,7 @@ Handle space_of(const Shape& shape);
 struct TypeMatch {
   bool ok = false;
   bool swap_bytes = false;  // stored big-endian
-  std::string why_not;      // "stored as a 32-bit integer, ..."
+  std::string why_not;      // the reason if not `ok`, as in "stored as a 32-bit integer, ..."
 };
 TypeMatch match_type(hid_t stored, const Format& format);
 
@@ -40,12 +40,12 @@ const Format* format_of_type(hid_t stored, const std::string& dtype);
 std::string why_no_format(hid_t stored, const std::string& dtype);
 
 // Does the work of match_type() without the library, on HDF5's datatype message in the file.
-// Returns whether the elements' bytes are swapped. Returns nothing if it is not a message that HDF5
-// writes for the format's types; match_type() may know such a type nevertheless.
+// Returns whether the elements' bytes are swapped. Returns nothing if the message is not one that
+// HDF5 writes for the format's types. match_type() may accept such a type nevertheless.
 std::optional<bool> match_message(std::string_view message, const Format& format);
-// Returns true if it is the message of stored_type().
+// Returns true if a datatype message is that of the format's stored_type().
 bool is_stored_message(std::string_view message, const Format& format);
-// Returns true if it is HDF5's message for the bool type of h5py.
+// Returns true if a datatype message is that of the bool type of h5py.
 bool is_bool_message(std::string_view message);
 
 // Returns true if a type is the enumeration that h5py stores a bool as: FALSE = 0, TRUE = 1.
@@ -61,7 +61,8 @@ void to_codes(const Format& format, std::byte* elements, std::int64_t n);
 // Describes the first element that is not a valid code of the tensor's format: "element [3] is
 // 0x10, which is no float4_e2m1fn". Returns an empty string if all are valid.
 std::string invalid_element(const TensorView& tensor);
-// The same for a piece of an array of that shape. The piece begins at a row-major position.
+// Does this for a piece of an array of that shape. The piece begins at the row-major position
+// `begin` of the array.
 std::string invalid_element(const TensorView& piece, const Shape& shape, std::int64_t begin);
 
 }  // namespace assay::h5

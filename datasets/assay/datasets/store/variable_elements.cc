@@ -11,7 +11,8 @@ namespace {
 
 constexpr char kReferenceTag[] = "assay: a reference as it is stored";
 
-// A conversion that leaves the bytes as they are. It accepts only our own type.
+// A conversion of HDF5 that leaves the bytes as they are. It converts only to the opaque type of
+// this file.
 herr_t keep_reference(hid_t from, hid_t to, H5T_cdata_t* what, std::size_t, std::size_t,
                       std::size_t, void*, void*, hid_t) {
   if (what->command != H5T_CONV_INIT) return 0;
@@ -94,7 +95,8 @@ namespace {
 // Returns the kind of a type of variable length in the file: 0 for a sequence, 1 for a string. HDF5
 // 1.10 accepts other kinds in a damaged file, and calls functions that these do not have.
 unsigned variable_kind(hid_t t) {
-  constexpr std::size_t kHead = 2;  // bytes that H5Tencode() puts before the message (IV.A.2.d)
+  // The number of bytes that H5Tencode() puts before the datatype message (IV.A.2.d).
+  constexpr std::size_t kHead = 2;
   std::size_t size = 0;
   if (H5Tencode(t, nullptr, &size) < 0 || size < kHead + 2) return 15;
   std::vector<unsigned char> message(size);
@@ -115,8 +117,8 @@ ElementLayout unchecked_layout_of(hid_t t, const GlobalHeap& heap) {
   }
   if (H5Tget_class(t) == H5T_COMPOUND) {
     layout.kind = Kind::kCompound;
-    // As in HDF5: if a member is smaller in the file than in memory, all members after it move
-    // forward.
+    // As in HDF5, if a member is smaller in the file than in memory, all members after it begin
+    // earlier in the file.
     for (const unsigned i : members_in_order(t)) {
       ElementLayout part = unchecked_layout_of(type(H5Tget_member_type(t, i)).get(), heap);
       part.memory_at = H5Tget_member_offset(t, i);
@@ -248,7 +250,7 @@ std::string VariableElements::decode(const ElementLayout& layout, std::span<cons
     case ElementLayout::Kind::kText: {
       const GlobalHeap::Object object = this->object(stored, 1);
       if (!object.problem.empty()) return object.problem;
-      // HDF5 stores null as a string without an object, as this one was stored
+      // A string without an object becomes null, because HDF5 stores null in this way.
       const std::byte* text = nullptr;
       if (object.length > 0) {
         std::vector<std::byte> copy(object.bytes.begin(), object.bytes.end());
@@ -264,7 +266,8 @@ std::string VariableElements::decode(const ElementLayout& layout, std::span<cons
       if (!object.problem.empty()) return object.problem;
       hvl_t sequence = {static_cast<std::size_t>(object.length), nullptr};
       if (object.length > 0) {
-        // The bytes are copied, because elements of variable length read other objects.
+        // The bytes are copied, because they are valid only until another object is read, and the
+        // sequence's elements may have objects of their own.
         std::byte* const there = hold({object.bytes.begin(), object.bytes.end()});
         sequence.p = there;
         if (base.kind != ElementLayout::Kind::kFixed) {

@@ -17,7 +17,7 @@
 
 namespace assay::h5 {
 
-// Return true if the type is of this kind, or has a member of this kind.
+// Return true if the type has a variable length, or is a reference, or has such a member.
 bool has_variable_length(hid_t type);
 bool has_references(hid_t type);
 
@@ -26,15 +26,15 @@ struct ElementLayout {
   enum class Kind : std::uint8_t { kFixed, kText, kSequence, kCompound, kArray };
   Kind kind = Kind::kFixed;
   std::size_t stored_bytes = 0, memory_bytes = 0;
-  // The offset in the compound that it is a member of.
+  // If the element is a member of a compound: its offsets in the compound.
   std::size_t stored_at = 0, memory_at = 0;
   std::size_t count = 0;  // of an array
   bool is_sound = true;   // false if the kind is unknown, or a member is not within its compound
-  // the members, or the one base type of a sequence or an array
+  // The layouts of a compound's members, or of the one base type of a sequence or an array.
   std::vector<ElementLayout> parts = {};
 };
 
-// `type` is the result of H5Aget_type() or H5Dget_type().
+// Returns the layout of a type, which is the result of H5Aget_type() or H5Dget_type().
 ElementLayout layout_of(hid_t type, const GlobalHeap& heap);
 
 // Reads all elements of an attribute as they are stored. Returns false if HDF5 fails, or if the

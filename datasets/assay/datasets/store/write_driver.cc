@@ -17,7 +17,7 @@ struct Destination {
 };
 
 struct WrittenFile {
-  H5FD_t base;  // HDF5's part; must come first
+  H5FD_t base;  // HDF5's own fields, which must come first
   int fd;
   int* error;
   haddr_t allocated;  // the end of the space that HDF5 has allocated

@@ -27,7 +27,7 @@ namespace assay {
 namespace {
 
 constexpr hsize_t kChunkBytes = 1 << 20;  // approximate size of a chunk of a compressed dataset
-// in elements; smaller datasets are not worth a chunk
+// The least number of elements of a compressed dataset. Smaller ones are not worth a chunk.
 constexpr std::int64_t kMinCompressed = 1024;
 
 // Returns true if the operand is a member of a list, such as "x/0".
@@ -45,33 +45,34 @@ bool is_schema_attribute(std::string_view name) {
 
 struct DatasetWriter::Impl {
   std::string path;
-  // declared before the file, so that it outlives the file
+  // This is declared before `file`, so that the temporary file is removed after HDF5 has closed it.
   std::unique_ptr<TemporaryFile> temporary;
   bool compress;
   int disk_error = 0;  // errno of the first write that failed
   h5::Handle file;
   h5::Handle open_object;  // opened()
-  std::string open_path;   // empty: none is
-  // Cases of other files. Their members are copied when all replacements are known.
+  std::string open_path;   // the path of `open_object`, or empty if no object is open
+  // Cases that are copied from other files. Their members are copied at commit(), when all outputs
+  // that replace them are known.
   struct Copied {
     std::unique_ptr<h5::CopySource> source;
     std::string name;
     h5::ChecksumTable sums;  // of its file
   };
   std::vector<Copied> copied;
-  std::set<std::string> left_out;  // paths of copied cases that are left out
+  std::set<std::string> left_out;  // paths in copied cases whose objects are not copied
   // For each case that was seen, true if its outputs have names, and false if it has one output
   // without a name.
   std::map<std::string, bool> several;
   bool needs_schema_2 = false;
   h5::Checksums sums;
-  // Objects that are not copied, by the reason: the first such object, and their number.
+  // For each reason why objects could not be copied: the first such object, and their number.
   struct LeftBehind {
     std::string first;
     std::size_t count = 0;
   };
   std::map<std::string, LeftBehind> left_behind;
-  // The data space of attributes.
+  // The data space of all attributes that are written, which are scalars.
   const h5::Handle scalar_space = h5::space(H5Screate(H5S_SCALAR));
   const h5::Handle text_type = h5::string_type(H5T_VARIABLE, H5T_STR_NULLTERM, H5T_CSET_UTF8);
   const h5::Handle integer_type = h5::type(H5Tcopy(H5T_STD_I64LE));
@@ -85,7 +86,7 @@ struct DatasetWriter::Impl {
 
   [[noreturn]] void fail(const std::string& object, const std::string& what) const {
     const std::string detail = h5::last_error();
-    check_disk();  // the cause of all later errors
+    check_disk();  // A failed write is the cause of all later errors, so it is reported.
     throw FileError(path, object, what + (detail.empty() ? "" : " (" + detail + ")"));
   }
 
@@ -305,8 +306,8 @@ struct DatasetWriter::Impl {
     copied.clear();
   }
 
-  // Returns true if the object is a dataset of this type and shape without attributes of its own,
-  // which can be overwritten.
+  // Returns true if the object is a dataset of this type and shape without attributes of its own.
+  // New elements can then be written to it.
   bool can_be_overwritten(const std::string& object, hid_t type, hid_t space) const {
     const h5::Handle dataset = h5::dataset(H5Dopen2(file.get(), object.c_str(), H5P_DEFAULT));
     bool same = false;
@@ -336,7 +337,7 @@ struct DatasetWriter::Impl {
     const h5::Handle space = h5::space_of(view.shape);
     const h5::Handle type = h5::stored_type(*view.format);
     const h5::Handle created = h5::properties(H5Pcreate(H5P_DATASET_CREATE));
-    // without times, the same content produces the same file
+    // HDF5 would store the time of writing. Without it, the same content produces the same file.
     H5Pset_obj_track_times(created.get(), false);
     if (compress && view.size() >= kMinCompressed) set_chunks(created.get(), view);
     bool overwrite = false;
@@ -357,7 +358,7 @@ struct DatasetWriter::Impl {
         H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0) {
       fail(object, "cannot be written");
     }
-    // Closing writes small data from HDF5's buffers.
+    // Closing the dataset may fail, because it writes small data from HDF5's buffers.
     if (!dataset.reset()) fail(object, "cannot be written");
     if (object != h5::kChecksums) {
       sums.erase_all(object);
@@ -367,7 +368,7 @@ struct DatasetWriter::Impl {
     check_disk();
   }
 
-  // Called before every operation, by any thread.
+  // Every operation calls this first. Any thread may call it.
   void begin() const {
     h5::quiet_hdf5();
     check_disk();
@@ -517,7 +518,8 @@ void DatasetWriter::write(const Case& c) {
       put_golden(c.name, of.golden->view(), output);
     } else if (!output.empty() && (of.golden.is_absent() || !of.attributes.empty())) {
       impl_->write_absent(golden);
-      // The attributes stay on this dataset until there is a golden result.
+      // The output's attributes are on this dataset, which stands for the golden result until there
+      // is one.
       if (!of.golden.is_absent()) impl_->write_attribute(golden, "pending", std::int64_t{1});
     }
     for (const auto& [name, value] : of.attributes) {
