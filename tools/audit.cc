@@ -38,7 +38,7 @@ struct AuditCommandOptions {
   std::vector<std::string> command;  // the words after "--", as typed
 };
 
-// Returns the names of the targets, one for each.
+// Returns one name for each target that the command line names.
 std::vector<std::string> target_words(const AuditCommandOptions& o) {
   std::vector<std::string> words;
   for (const std::string& word : o.targets) {
@@ -62,7 +62,7 @@ struct Targets {
   std::vector<std::unique_ptr<audit::Target>> all;
   // For each target: the program that reads files, or null if it is not a program.
   std::vector<const ProgramTarget*> programs;
-  std::vector<std::string> words;  // Their names. Empty for the command.
+  std::vector<std::string> words;  // The targets' names. The command after "--" has the name "".
 };
 
 Targets make_targets(const AuditCommandOptions& o, const ScratchFolder& scratch) {
@@ -116,7 +116,8 @@ std::string repeat_line(const AuditCommandOptions& o, const Context& context,
   option("--recorded", o.files.recorded);
   option("--machine", o.files.machine);
   if (o.rounded) line += " --rounded";
-  // Stale outputs need two cases, because one case gets the output of the other.
+  // Stale outputs need two cases, because one case gets the output of the other. So --case is left
+  // out for them.
   if (escape.corruption != "stale") option("--case", exact_glob(name));
   option("--corruption", exact_glob(escape.corruption));
   if (escape.is_drawn) line += formatted(" --seed {} --draws 1", escape.draw);

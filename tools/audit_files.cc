@@ -141,7 +141,8 @@ ScratchFolder::ScratchFolder() {
 }
 
 ScratchFolder::~ScratchFolder() {
-  std::error_code error;  // files that a program left there may not be removable
+  // Errors are ignored, because a program may have left files that cannot be removed.
+  std::error_code error;
   fs::remove_all(path_, error);
 }
 
@@ -150,7 +151,7 @@ std::string ScratchFolder::fresh(const std::string& name) const {
   std::error_code error;
   fs::remove_all(folder, error);
   if (error) {
-    // The program removed the permissions of its folder.
+    // The program may have removed the permissions of its folder. With them it can be removed.
     fs::permissions(folder, fs::perms::owner_all, fs::perm_options::add, error);
     fs::remove_all(folder);
   }

@@ -12,7 +12,7 @@ namespace assay::tools {
 
 // The format in which arrays are written.
 struct FileKind {
-  std::string name = "npy";  // a writable row of array_formats(), or h5
+  std::string name = "npy";  // the name of a writable row of array_formats(), or h5
   // The dtype of golden results. "" keeps their own, "output" is the output's dtype, and any other
   // word is a dtype's name.
   std::string golden_as = {};
@@ -24,7 +24,7 @@ std::vector<std::string> file_kinds();  // Returns npy, npz, pt, safetensors, bi
 
 // The paths of the arrays of a trial.
 struct TrialFiles {
-  // By output. The key is "" if the case has only one output.
+  // The key is the output's name, or "" if the case has only one output.
   std::map<std::string, std::string> outputs, goldens;
   std::map<std::string, std::string> inputs;
 };

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "output" and "NAME" of "{output:NAME}".
+// A place in braces in a word of the command: "output" and "NAME" of "{output:NAME}".
 struct Place {
   std::string kind, name;
 };
@@ -90,7 +90,7 @@ struct ProgramTarget::Regex {
   regex_t compiled;
 };
 
-// The resources that one thread uses at a time.
+// The folder and the process that one thread uses at a time.
 struct ProgramTarget::Worker {
   ScratchFolder scratch;
   std::unique_ptr<LineProcess> process;  // with --batch
@@ -216,7 +216,8 @@ std::string ProgramTarget::why_not(const audit::Subject& subject) {
 }
 
 TrialFiles ProgramTarget::write(const audit::Trial& trial, const std::string& folder) const {
-  const UnsyncedWrites unsynced;  // the files are read now, and need not survive a crash
+  // The files are read at once and need not survive a crash, so they are not synced to the disk.
+  const UnsyncedWrites unsynced;
   return write_trial(trial, o_.kind, folder, siblings_, inputs_);
 }
 

@@ -15,13 +15,13 @@ namespace assay::tools {
 
 // Options for running a program and reading its answer.
 struct ProgramOptions {
-  std::string name;  // The name in reports. If it is empty, the words are the name.
+  std::string name;  // The name in reports. If it is empty, reports show the words of the command.
   // The command, with {output}, {golden}, {output:NAME}, {golden:NAME}, {input:NAME}, {dtype},
   // {shape}, {case} and {junit}. Words that are files in the current folder become absolute paths,
   // because the program runs in another folder.
   std::vector<std::string> words;
-  // The program is started once. It reads a pair of paths on each line and answers each with a line
-  // "pass" or "fail".
+  // If true, the program is started once. It reads lines with a pair of paths, and answers each
+  // with a line "pass" or "fail".
   bool batch = false;
   // POSIX extended regular expressions. With `pass_regex` a trial passes if the output matches,
   // whatever the exit status is. With `fail_regex` it does not pass if the output matches.
@@ -59,7 +59,7 @@ class ProgramTarget : public audit::Target {
   audit::Answer ask(const audit::Trial& trial, Worker& worker) const;
 
   ProgramOptions o_;
-  std::vector<std::string> inputs_;  // the inputs that the words name
+  std::vector<std::string> inputs_;  // the inputs that the command's words name
   bool siblings_ = false, plain_ = false, junit_ = false;
   std::unique_ptr<Regex> passes_, fails_;
   std::mutex mutex_;
@@ -72,7 +72,8 @@ bool junit_passes(const std::string& text);
 
 // Checks of Python libraries, which a small program that ships with assay runs.
 struct Adapter {
-  // "numpy.testing.assert_allclose". Arguments may follow: "(rtol=1e-3,atol=0)"
+  // The check's name, such as "numpy.testing.assert_allclose". Behind it, a user may give
+  // arguments, such as "(rtol=1e-3,atol=0)".
   std::string_view name;
   std::string_view dtypes;
 };

@@ -12,12 +12,12 @@
 namespace assay::tools {
 namespace {
 
-// The source of right outputs.
+// The source of the right outputs that an audit changes.
 struct RightOutputs {
   const CaseSource* recorded = nullptr;
   std::string producer;
-  // If no member is set, right outputs are rounded golden results.
   const Machine* machine = nullptr;
+  // If no member is set, right outputs are rounded golden results.
 };
 
 RightOutputs choose(const GateFileOptions& o, const CaseSource& golden, const CaseSource* outputs,
@@ -101,7 +101,8 @@ void add_case(const Case& c, const RightOutputs& from, AuditSubjects& found) {
   const auto add = [&](const std::string& output) {
     try {
       const CaseOutput* of = c.find_output(output);
-      if (of != nullptr && of->golden.is_absent()) return;  // it is not compared
+      // An output without a golden result is not compared.
+      if (of != nullptr && of->golden.is_absent()) return;
       found.subjects.push_back(subject_of(judged_case(c, output), from, computed_output(c).name));
     } catch (const Refusal& e) {
       found.notes.push_back(formatted("{}{} is left out: {}", c.name,

@@ -10,8 +10,8 @@
 namespace assay::tools {
 
 struct AuditSubjects {
-  std::vector<audit::Subject> subjects;  // in the order of files and names
-  std::vector<std::string> notes;        // the cases that were left out, and why
+  std::vector<audit::Subject> subjects;  // the right outputs, in the order of files and names
+  std::vector<std::string> notes;        // the cases that were left out, with the reasons
 };
 
 // Reads the chosen cases with their right outputs. These are recorded ones (of --outputs, of

@@ -1,4 +1,5 @@
-// assay calibrate: e_max of a machine, dtype and shape.
+// assay calibrate: measures the constant e_max of V-ABFT for an emulated machine, a dtype and a
+// shape.
 #include "assay/abft/calibrate.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// assay campaign, merge, replay.
+// assay campaign, merge and replay: run campaigns of faults, join their shards, and repeat one
+// trial.
 #include "campaign.h"
 
 #include <unistd.h>
@@ -28,8 +29,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Parses "2/8". If the text is empty, a Slurm array or a sharded test gives the shard. Without
-// these it is the whole campaign.
+// Returns the shard of "2/8". If the text is empty, the environment variables of a Slurm array or
+// of a sharded test give the shard. Without these it is the whole campaign.
 Shard shard_of(const std::string& text) {
   const auto number = [](const char* name) -> std::optional<int> {
     const char* word = std::getenv(name);
@@ -37,7 +38,7 @@ Shard shard_of(const std::string& text) {
   };
   Shard shard;
   if (!text.empty()) return parse_shard(text);
-  // Slurm counts from SLURM_ARRAY_TASK_MIN, GoogleTest from 0.
+  // Slurm numbers the shards from SLURM_ARRAY_TASK_MIN, and GoogleTest from 0.
   if (const auto count = number("SLURM_ARRAY_TASK_COUNT")) {
     const auto id = number("SLURM_ARRAY_TASK_ID");
     const int first = number("SLURM_ARRAY_TASK_MIN").value_or(0);
@@ -52,7 +53,7 @@ Shard shard_of(const std::string& text) {
   return shard;
 }
 
-// Progress of a campaign. In a log it is one line every half minute.
+// Shows the progress of a campaign. In a log this is a line every half minute.
 class Progress {
  public:
   Progress(std::int64_t total, const Context& context)
@@ -176,7 +177,8 @@ int run_campaign(const CampaignFlags& o, const Context& context, const Shard& sh
     progress->end();
   };
   if (shard.count > 1) {
-    // A shard computes all of its blocks, because only the merge knows if a precision is reached.
+    // A shard computes all of its blocks. It cannot stop early, because only the merge of all
+    // shards knows if the requested precision is reached.
     std::vector<campaign::BlockAddress> mine;
     const auto count = static_cast<std::int64_t>(campaign.blocks().size());
     for (const std::int64_t b : campaign::blocks_of_shard(count, shard.index, shard.count)) {

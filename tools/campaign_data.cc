@@ -22,8 +22,8 @@ namespace assay::tools {
 
 namespace {
 
-// Returns the operator's first input. If the operator is not in the table, any input may be
-// returned.
+// Returns the first input of the case's operator. If the operator is not in the table of operators,
+// it may be any input.
 const Tensor& first_tensor(const Case& c) {
   const Operator* op = find_operator(c.op);
   return op != nullptr ? c.input(op->inputs.front().name) : c.inputs.begin()->second;
@@ -38,7 +38,8 @@ wire::DatasetCases list_dataset(const std::string& path, const std::string& glob
   for (const std::string& name : file.case_names(glob)) {
     const Case c =
         judged_case(file.read(name, {.inputs = true, .golden = false, .recorded = false}));
-    if (c.inputs.empty()) continue;  // a result cannot be computed without inputs
+    // Cases without inputs are left out, because no result can be computed for them.
+    if (c.inputs.empty()) continue;
     const Tensor& first = first_tensor(c);
     Shape shape = first.shape();
     if (is_product(c)) {
@@ -71,7 +72,7 @@ std::vector<std::string> files_of_plan(const std::string& path) {
       files.push_back(std::move(file));
     }
   } catch (const std::runtime_error&) {
-    // A file that cannot be read is refused later, when it is really used.
+    // A file that cannot be read is refused later, when the command uses it.
   }
   return files;
 }

@@ -38,10 +38,11 @@ int own_arguments(int argc, char** argv) {
 }
 
 struct Command {
-  const char* heading;  // in the help text
+  const char* heading;  // the subcommand's heading in the help text
   void (*add)(tools::Context& context);
 };
-// In the order of the help text. The last two are last, because they list the others.
+// The subcommands in the order of the help text. completion and man are last, because they list the
+// other ones.
 constexpr Command kCommands[] = {
     {"Judge outputs", tools::add_gate},
     {"Judge outputs", tools::add_compare},
@@ -129,20 +130,21 @@ void end_without_memory() {
   } catch (const std::bad_alloc&) {
     std::fputs("error: out of memory\n", stderr);
     std::_Exit(2);
-  } catch (...) {  // other exceptions are reported below
+  } catch (...) {  // previous_handler() reports all other exceptions
     previous_handler();
   }
   previous_handler();
 }
 
-// Runs before the static objects of libraries are created.
+// Sets the handler before the static objects of libraries are created, because their constructors
+// may run out of memory.
 [[gnu::constructor(101)]] void expect_no_memory() {
   previous_handler = std::set_terminate(end_without_memory);
 }
 
 int run(int argc, char** argv) {
   const FloatEnvironment environment;
-  // A team's program is called by its own name.
+  // The help text has the name of the program, which may be a team's own program.
   const std::string name = std::filesystem::path(argv[0]).filename().string();
   CLI::App app{name + ": judge the numerical precision of operator outputs."};
   app.footer("`" + name +
@@ -180,7 +182,7 @@ int run_command_line(int argc, char** argv) {
   const Hdf5Program program;
   try {
     return run(argc, argv);
-  } catch (const std::bad_alloc&) {  // thrown before there is a command
+  } catch (const std::bad_alloc&) {  // This is thrown before a subcommand runs.
     tools::print_error("error: out of memory");
     return 2;
   }

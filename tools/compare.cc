@@ -1,4 +1,4 @@
-// assay compare: arrays from files, all metrics.
+// assay compare: compares arrays from files and prints all metrics.
 #include <algorithm>
 #include <memory>
 #include <new>
@@ -24,7 +24,7 @@ namespace {
 
 // One side: the file, and the options that apply only to it.
 struct SideOptions {
-  std::string_view word;  // of its options: --dtype-WORD
+  std::string_view word;  // the side's word in the names of its options: --dtype-WORD
   std::string path, dtype, shape;
 };
 
@@ -60,7 +60,8 @@ std::vector<Verdict> judge_files(ArraySource& actual, ArraySource& expected,
                           (expected.format().is_float() || !actual.format().is_float()) &&
                           expected.format().is_complex() == actual.format().is_complex();
   if (!comparable) {
-    // The judge says why, without reading the data.
+    // The judge says why the arrays cannot be compared. It needs only their dtypes and shapes, so
+    // the data is not read.
     return gate_tensors(view_bytes(nullptr, actual.format(), actual.shape()),
                         view_bytes(nullptr, expected.format(), expected.shape()), request, kAdvice);
   }
@@ -210,7 +211,8 @@ std::string reproducer(const CompareOptions& o, const Context& context, const st
   return line + o.tolerance.text();
 }
 
-// `notes` has the properties that were inferred before the arrays were opened.
+// Compares the two arrays, prints the result and returns the exit code. `notes` has the properties
+// that were inferred before the arrays were opened.
 int compare_one(const CompareOptions& o, const GateRequest& request,
                 const std::vector<std::string>& notes, const Context& context) {
   Pair pair = open_pair(request_of(o, o.actual), open_array, request_of(o, o.expected), open_array);
@@ -222,7 +224,7 @@ int compare_one(const CompareOptions& o, const GateRequest& request,
   for (const Verdict& v : verdicts) {
     if (o.json == "-") break;
     if (context.quiet == 0) {
-      // The text of a failure already has a tolerance of the command line.
+      // A tolerance of the command line has no name. The text of a failure shows it anyway.
       const bool judged = v.outcome == Outcome::kPass || v.outcome == Outcome::kFail;
       const bool named = judged && v.bound.standard != "custom";
       const std::string by = named ? " by " + report::standard_text(v.bound) : "";
@@ -365,7 +367,8 @@ int compare_several(const CompareOptions& o, const std::vector<std::string>& act
 std::string name_of(const SideOptions& side, const std::vector<std::string>& names) {
   if (!names.empty()) return names.size() == 1 ? names.front() : "";
   std::string name = array_name(side.path);
-  // the name may have this ending in an .npz file
+  // In a path, the name of an .npz file's array may have this ending, which is not part of the
+  // name.
   if (name.ends_with(".npy")) name.resize(name.size() - 4);
   return name;
 }

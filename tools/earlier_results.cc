@@ -25,7 +25,8 @@ IsChosen chosen_by(const GateOptions& o, const GateFiles& found, const Baseline&
   for (const BaselineEntry& e : baseline.entries) theirs.insert(e.file);
   const bool by_file = files.size() > 1 || theirs.size() > 1;
   return [=, &o](const BaselineEntry& e) {
-    // A file that a folder or a glob matched before may have disappeared.
+    // The file of the baseline's case may have disappeared from the folder, or from what the glob
+    // matches. So the path is compared, and not the files that exist.
     const auto chooses_file = [&](const std::string& golden) {
       return golden == e.file || source_reads(golden, e.file);
     };

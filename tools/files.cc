@@ -151,7 +151,7 @@ bool FileOptions::is_declared(const CLI::Option* option) const {
 
 std::string FileOptions::clear(const CLI::App& command,
                                const std::vector<std::string>& others) const {
-  // Values that may name a file, also as FILE:NAME.
+  // Values of options that are not declared. They may name a file, also as FILE:NAME.
   std::vector<std::string> values = others;
   for (const CLI::Option* option : command.get_options()) {
     if (is_declared(option)) continue;

@@ -20,14 +20,14 @@ class FileOptions {
   // later run.
   using Reads = std::function<bool(const std::string& value, const std::string& target)>;
 
-  // These return the option.
+  // These functions declare what an option's values are, and return the option.
   CLI::Option* input(CLI::Option* option);
   CLI::Option* input(CLI::Option* option, Files files);
   CLI::Option* input(CLI::Option* option, Reads reads);
   // All files in the named folder, at any depth, are inputs.
   CLI::Option* input_folder(CLI::Option* option);
   CLI::Option* output(CLI::Option* option);
-  // '-' means standard output. It is refused for other options.
+  // The value '-' means standard output. It is refused for options that are declared otherwise.
   CLI::Option* output_or_standard_output(CLI::Option* option);
   // The output may also be the command's input, which is replaced when the new file is complete.
   CLI::Option* output_in_place(CLI::Option* option);
@@ -40,8 +40,8 @@ class FileOptions {
   // files that values of other options of `command`, or of `others`, name: a machine's file, or a
   // program that is run.
   std::string clear(const CLI::App& command, const std::vector<std::string>& others) const;
-  // Does the same for the words of a command line that was not understood. Files that it names
-  // twice are kept.
+  // Removes the outputs if the command line was not understood. An output that two of its words
+  // name is kept, because one of the words may be an input.
   void clear_named_once(const std::vector<std::string>& words) const;
 
  private:

@@ -42,8 +42,8 @@ namespace {
 // by all threads, because several at once would need several times the memory. Large cases among
 // small ones need a share of a memory budget.
 constexpr std::uintmax_t kLargeCase = std::uintmax_t{32} << 20;
-// If a file has more than this many cases that are on average smaller than this, progress needs no
-// sizes.
+// If a file has more than kManyCases cases that are on average smaller than kSmallCase, the sizes
+// of these cases are not read. For the time left, each is an equal part of the file.
 constexpr std::size_t kManyCases = 4096;
 constexpr std::uintmax_t kSmallCase = std::uintmax_t{256} << 10;
 
@@ -63,8 +63,9 @@ void write_reports(const GateOptions& o, const GateReport& report) {
   if (!o.csv.empty()) write_file(o.csv, verdicts_csv(report, o.files.source.table));
 }
 
-// Returns the attributes of a case that the command line overrides. `bound` is true if it names
-// another bound. Mismatch limits loosen any bound that the case has.
+// Returns the names of those attributes of a case that the command line overrides. `bound` is true
+// if the command line names another bound. Limits on mismatches are included, because they loosen
+// any bound that the case has.
 std::vector<std::string> overridden_by(const ToleranceOptions& tolerance, bool bound) {
   std::vector<std::string> names;
   if (bound || tolerance.equal_nan) names.emplace_back("equal_nan");
@@ -108,7 +109,7 @@ class Gate {
       : o_(o), request_(request), context_(context), found_(found), line_(context.quiet > 0, 0) {
     if (!o.save_failures.empty()) failures_.emplace(o.save_failures, found);
     for (const GateFile& file : found.files) bytes_of_files_.push_back(bytes_of(file));
-    // A shard has every n-th case, beginning with the case of its own number.
+    // Shard i of n has every n-th case, beginning with case i.
     const auto n = static_cast<std::size_t>(shard.count);
     std::size_t number = n - static_cast<std::size_t>(shard.index - 1);
     for (std::size_t i = 0; i < found.files.size(); ++i) {
@@ -136,7 +137,8 @@ class Gate {
     }
     line_.end();
     std::vector<CaseReport> reports;
-    std::size_t count = found_.files.size();  // one more report for each file that may be broken
+    // Each file may be broken, which takes a report that belongs to no case.
+    std::size_t count = found_.files.size();
     for (const Slot& slot : slots_) count += slot.reports.size();
     reports.reserve(count);
     std::size_t job = 0;
@@ -222,7 +224,8 @@ class Gate {
     }
   }
 
-  // Reserves memory for a case. In a small file, the cases together never come near the budget.
+  // Reserves memory for a case. Nothing is reserved for the cases of a small file, because even all
+  // of them together never come near the budget.
   MemoryBudget::Share room_for(const Job& job, const CaseSource& golden,
                                const CaseSource* recorded) {
     const GateFile& file = found_.files[job.file];
@@ -311,7 +314,8 @@ class Gate {
     }
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    // Histograms that no report of this run shows would be most of the memory of many cases.
+    // Histograms are removed if no report of this run shows them, because they would be most of the
+    // memory that many cases need.
     const bool has_histograms = o_.histograms || !o_.html.empty() || context_.listener != nullptr;
     for (GatedCase& one : gated) {
       for (Verdict& v : one.report.verdicts) {
@@ -326,7 +330,8 @@ class Gate {
     report_progress(job, failed);
   }
 
-  // For the HTML page. The pictured cases are the first ones, and do not depend on threads.
+  // Returns true if the HTML page may show where the mismatches of this case lie. It does so for
+  // the first failed cases, in the order of cases, so that the page does not depend on threads.
   bool may_be_pictured(std::size_t job) {
     if (o_.html.empty()) return false;
     const std::lock_guard lock(mutex_);
@@ -368,14 +373,14 @@ class Gate {
   std::optional<SavedFailures> failures_;
   int side_by_side_ = 1, inner_threads_ = 0;
   MemoryBudget budget_{default_memory()};
-  std::vector<std::int64_t> weights_;  // by job. Empty if the time left is not shown
+  std::vector<std::int64_t> weights_;  // one for each job, or empty if the time left is not shown
   std::int64_t all_weights_ = 0;
   std::int64_t overridden_ = 0;
   ErrorLines errors_;
   std::mutex mutex_;  // guards the members below
   StatusLine line_;
   std::int64_t done_ = 0, failed_ = 0, done_weights_ = 0;
-  std::set<std::size_t> pictured_;  // jobs whose mismatches are mapped
+  std::set<std::size_t> pictured_;  // the jobs whose mismatches the HTML page shows as a map
 };
 
 std::string host_name() {
@@ -383,7 +388,7 @@ std::string host_name() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
-// Notes options that did not decide any case.
+// Adds a note to the report for each option that had no effect on any case.
 void note_unused(const GateOptions& o, const GateRequest& request, GateReport& report) {
   o.tolerance.note_unused(report);
   const auto is_other = [](const CaseReport& c) { return c.abft || !c.error.empty(); };
@@ -420,7 +425,8 @@ int run_gate(const GateOptions& o, const Context& context) {
     check_reference_implementation(o.reference_implementation, found);
 
   if (shard.index > 1) {
-    // The first shard reports on files, and on data that are in no case.
+    // Only the first shard reports on files, and on data that are in no case, so that all shards
+    // together report them once.
     found.notes.clear(), found.without_golden.clear(), found.left_out.clear();
     for (GateFile& file : found.files) file.error.clear();
   }
@@ -456,7 +462,8 @@ int run_gate(const GateOptions& o, const Context& context) {
       report.without_golden.push_back(name);
     }
   }
-  constexpr std::size_t kMostLeftOut = 5;  // notes. The rest is counted.
+  // The most notes on data that were left out. If there is more, a note has only its number.
+  constexpr std::size_t kMostLeftOut = 5;
   const std::size_t left_out = found.left_out.size();
   for (const std::string& what : found.left_out) {
     if (!o.strict && left_out > kMostLeftOut) {

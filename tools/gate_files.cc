@@ -30,7 +30,8 @@ bool matches_any(const std::vector<std::string>& globs, std::string_view name) {
                      [&](const std::string& glob) { return glob_match(glob, name); });
 }
 
-// The sources that GOLDEN or --outputs stands for, and the root of paths within them.
+// The sources that GOLDEN or an --outputs stands for. within() returns the path of one of them
+// below the folder that the argument names.
 struct Argument {
   std::string text;
   std::vector<std::string> sources;
@@ -119,7 +120,8 @@ GateFiles paired_files(const GateFileOptions& o) {
   return found;
 }
 
-// Lists the golden results that have no output. Their cases say it as well.
+// Returns a note that lists the golden results without an output. The reports of their cases say
+// this, too.
 std::string without_output_note(const std::vector<std::string>& golden) {
   constexpr std::size_t kMostNamed = 10;
   const std::size_t named = std::min(kMostNamed, golden.size());
@@ -140,7 +142,7 @@ void choose_cases(const GateFileOptions& o, int threads,
   std::size_t all = 0;
   for (GateFile& file : found.files) {
     std::vector<std::string> names;
-    std::map<std::string, std::size_t> place;  // positions in the source's own order
+    std::map<std::string, std::size_t> place;  // each case's position in the source's own order
     try {
       const OpenedCases& opened = sources.opened(file.golden);
       found.layouts.insert(opened.layout);
@@ -182,7 +184,7 @@ void choose_cases(const GateFileOptions& o, int threads,
   }
   for (const std::string& glob : o.filter.chosen) {
     if (matched.count(glob) != 0 || is_known(glob)) continue;
-    // This call throws an error that suggests similar names.
+    // This call throws, because no case matches. Its error suggests similar names.
     if (alone) (void)sources.opened(found.files.front().golden).cases->case_names(glob);
     throw file_error<NoCaseError>(joined(o.golden), "",
                                   "no case matches '{}'; the {} files have {} cases", glob,
@@ -209,7 +211,8 @@ void choose_cases(const GateFileOptions& o, int threads,
 // Finds the file of outputs of each case, if there are several, or if several golden files share
 // them.
 void find_outputs(OpenSources& sources, GateFiles& found) {
-  // Golden files that share files of outputs, by the names of their cases.
+  // For golden files that share files of outputs: the golden file in which each case name was
+  // found.
   std::map<std::string, std::string> owners;
   std::map<SourcePlace, int> users;
   for (const GateFile& file : found.files) {
@@ -243,8 +246,8 @@ void find_outputs(OpenSources& sources, GateFiles& found) {
         }
         place = i;
       }
-      // If no file has the case, its judgement reports that, or the error of a file that cannot be
-      // read.
+      // If no file of outputs has the case, the case is judged nevertheless. Its report then says
+      // so, or has the error of a file that cannot be read.
       file.output_of.push_back(place == file.outputs.size() ? unreadable : place);
     }
   }
@@ -265,7 +268,7 @@ ProducersSeen look_for_producers(SourcePool& pool, int threads,
                                  const std::vector<std::string>& names,
                                  const std::function<SourcePlaces(std::size_t)>& places_of,
                                  const std::string& wanted) {
-  // number of names; fewer names are read faster than a thread starts
+  // The number of names in a thread's part. Fewer names are read faster than a thread starts.
   constexpr std::size_t kPart = 256;
   const bool in_order = !wanted.empty() || !hdf5_is_threadsafe();
   ProducersSeen all;
@@ -320,7 +323,7 @@ std::vector<std::string> choose_producer(const GateFileOptions& o, SourcePool& p
   }
   std::vector<std::string> producers(seen.producers.begin(), seen.producers.end());
   if (!seen.any_case && seen.unreadable) {
-    // Each of its cases reports why.
+    // The report of each case says why its outputs cannot be read.
     if (alone) (void)pool.take()->at(*file.outputs_of(0));
     file.producer = asked;
     return {};
@@ -389,7 +392,8 @@ void look_at_outputs(const GateFileOptions& o, OpenSources& sources, GateFiles& 
     for (const SourcePlace& place : file.outputs) users[place].push_back(&file);
   }
   for (const auto& [place, files] : users) {
-    if (sources.at_if_readable(place) == nullptr) continue;  // its cases report why
+    // The reports of the cases say why a file of outputs cannot be read.
+    if (sources.at_if_readable(place) == nullptr) continue;
     const OpenedCases& opened = sources.opened(place);
     const CaseSource& source = *opened.cases;
     found.layouts.insert(opened.layout);

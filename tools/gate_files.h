@@ -33,12 +33,13 @@ struct GateFileOptions {
   SourceOptions source;
 };
 
-// A source that one thread opens.
+// The place of a source of cases: a path, or the two patterns of --pairs.
 struct SourcePlace {
-  std::string path;     // for pairs: the pattern of the outputs
-  std::string pattern;  // for pairs: the pattern of the golden results. Otherwise empty
+  std::string path;     // the path, or the pattern of the outputs for --pairs
+  std::string pattern;  // the pattern of the golden results for --pairs, and otherwise empty
   Side side = Side::kGolden;
-  // The text on a command line, after a blank: " a.h5". Empty for pairs, which an option names.
+  // Returns the place as a word of a command line, after a blank: " a.h5". Returns an empty string
+  // for pairs, because these are named by an option.
   std::string text() const;
   auto operator<=>(const SourcePlace&) const = default;
 };
@@ -55,7 +56,7 @@ class OpenSources {
   const CaseSource& at(const SourcePlace& place) { return *opened(place).cases; }
   // Returns null if the place cannot be read.
   const CaseSource* at_if_readable(const SourcePlace& place);
-  // Closes all sources except these.
+  // Closes all sources except those at `places`.
   void keep(const std::vector<const SourcePlace*>& places);
 
  private:
@@ -71,17 +72,20 @@ using SourcePool = Pool<OpenSources>;
 
 struct GateFile {
   SourcePlace golden;
-  std::vector<std::string> names;  // the chosen ones, in natural order or in the source's own order
+  // The names of the chosen cases, in natural order or in the source's own order.
+  std::vector<std::string> names;
   // The files of outputs. If this is empty, the outputs are in the golden file or come from a
   // machine.
   std::vector<SourcePlace> outputs;
-  // For each name, an index into `outputs`. Empty if there is only one.
+  // For each name, the index in `outputs` of the file that has the case's outputs. Empty if all of
+  // them are in one file.
   std::vector<std::size_t> output_of;
   std::string producer;
   // The machine that computes the outputs. Null if they are recorded.
   const Machine* machine = nullptr;
   std::string options;  // the options that choose the producer, for a reproducer line
-  std::string missing;  // The reason why its cases have no outputs. Empty if they may have some.
+  // The reason why the file's cases have no outputs. Empty if they may have some.
+  std::string missing;
   // The reason why the file could not be read, or has no case. The other files are judged.
   std::string error;
   bool unreadable = false;
@@ -92,8 +96,9 @@ struct GateFile {
 
 struct GateFiles {
   std::vector<GateFile> files;
-  std::vector<std::string> without_golden = {};  // cases or files that have only an output
-  // data that are in no case for another reason, in sentences
+  // Cases and files that have an output and no golden result.
+  std::vector<std::string> without_golden = {};
+  // Data that are in no case for another reason, with a sentence for each.
   std::vector<std::string> left_out = {};
   std::vector<std::string> notes = {};
   std::set<std::string> layouts = {};  // the layouts of the opened sources

@@ -22,9 +22,9 @@ struct GateOptions {
   ToleranceOptions tolerance;
 };
 
-// Adds them to the subcommand.
+// Adds the options of `assay gate` to the subcommand.
 void add_gate_options(Context& context, CLI::App* command, GateOptions& options);
-// Throws Refusal if they contradict each other.
+// Throws Refusal if the options contradict each other.
 void check_gate_options(const GateOptions& options);
 
 }  // namespace assay::tools

@@ -44,7 +44,8 @@ std::vector<std::int64_t> sizes_of(const std::string& shape) {
   return std::move(*sizes);
 }
 
-// Returns an integer if the word is one, or a number, or the word.
+// Returns the value of a parameter that is given as a word: an integer if the word is one, a
+// float64 if it is another number, and otherwise the word itself.
 Attribute attribute_of(const std::string& word) {
   const char* const end = word.data() + word.size();
   std::int64_t whole = 0;
@@ -232,7 +233,8 @@ class CaseWriter {
     }
     c.attributes["source"] = source_of(recipe, c, o.name);
     if (!o.why.empty()) c.attributes["why"] = o.why;
-    // Names that a gate will read are checked here already.
+    // The case's machine and bounds are looked up, so that unknown names are refused now and not
+    // later by a gate.
     if (const auto machine = c.text("machine")) (void)machine_named(*machine);
     (void)choose_bounds(c, output_format(c), {});
     if (o_.golden) c.output().golden = golden_result(c, recipe.threads);
@@ -271,7 +273,7 @@ class CaseWriter {
     write(all, o.count);
   }
 
-  // A case keeps a bound that it was given.
+  // Adds a tolerance to a case that has no bound. A bound that the user gave is kept.
   static void add_tolerance(Case& c, const std::string& why) {
     for (const char* bound : {"standard", "rtol", "atol"}) {
       if (c.attributes.count(bound) != 0) return;
@@ -423,7 +425,7 @@ void add_generate(Context& context) {
     const Operator* op = named->count() == 0 ? nullptr : find_operator(named->results()[0]);
     return op == nullptr ? example : formatted("{}\n{}", operator_text(*op), example);
   });
-  // These options have no effect with a batch.
+  // The options up to here describe one case. They cannot be used with a batch (--from).
   const std::vector<CLI::Option*> of_cases = command->get_options(
       [&](const CLI::Option* option) { return option != command->get_help_ptr(); });
   context.files.input(command->add_option(

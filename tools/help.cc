@@ -13,7 +13,7 @@ namespace assay::tools {
 namespace {
 
 struct Heading {
-  std::string_view commands;  // names, with a blank between them
+  std::string_view commands;  // the names of the subcommands, with a blank between them
   std::string_view text;
   std::string_view options;  // likewise
 };
@@ -147,7 +147,8 @@ class HelpLayout : public CLI::Formatter {
   }
 
  private:
-  static constexpr std::size_t kWidth = 100, kNames = 14;  // columns of a line, and of names
+  // The width of a line, and of the names at its beginning, in characters.
+  static constexpr std::size_t kWidth = 100, kNames = 14;
 };
 
 }  // namespace

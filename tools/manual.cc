@@ -135,7 +135,8 @@ std::string function_name(const std::string& program) {
 
 // -- bash
 
-// Returns a `case` branch for these options: the action if one of them precedes the cursor.
+// Returns a branch of Bash's `case`. Its command `then` runs if one of these options is the word
+// before the cursor.
 std::string bash_case(const Words& names, const std::string& then) {
   return names.empty() ? "" : formatted("        {}) {} ;;\n", joined(names, "|"), then);
 }
@@ -201,7 +202,8 @@ std::string bash_completion(const CLI::App& app) {
 
 // -- zsh
 
-// Escapes a text for use in single quotes. Brackets and colons would end a description.
+// Escapes a text for use in single quotes. Brackets and colons are escaped, too, because they would
+// end the description of an option.
 std::string zsh_text(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -284,7 +286,9 @@ constexpr Shell kShells[] = {{"bash", bash_completion}, {"zsh", zsh_completion}}
 
 std::string roff(std::string_view text) {
   std::string out;
-  bool begins = true;  // a dot or a quote at the beginning of a line would be a request
+  // True at the beginning of a line. There a dot or a quote is escaped, because it would begin a
+  // request to roff.
+  bool begins = true;
   for (const char c : text) {
     if (begins && (c == '.' || c == '\'')) out += "\\&";
     if (c == '\\') {

@@ -38,7 +38,7 @@ class MemoryBudget {
   const std::int64_t bytes_;
   std::mutex mutex_;
   std::condition_variable given_back_;
-  std::int64_t taken_ = 0;  // the sum of the shares
+  std::int64_t taken_ = 0;  // the bytes of all shares that exist
   int shares_ = 0;
 };
 

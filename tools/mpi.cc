@@ -8,7 +8,7 @@
 // error must reach every waiting rank. Each rank looks for a message, and sleeps briefly if no
 // message is there. An error on any rank is sent to rank 0, which reports it and stops all others
 // within the time of one matrix.
-#define OMPI_SKIP_MPICXX 1  // only the C interface
+#define OMPI_SKIP_MPICXX 1  // mpi.h then declares only MPI's C interface
 #include <mpi.h>
 
 #include <atomic>
@@ -37,8 +37,8 @@ namespace {
 // of the rank.
 enum Tag : int { kReport = 1, kLeaving, kPlan, kStop, kBlock };
 
-// The report of a thread, with text behind it: it has started, it has computed a block, or it
-// failed.
+// A thread's report to rank 0 that it has started, has computed a block, or has failed. In a
+// message, text follows the report: the block's results or the error.
 struct Report {
   std::int64_t thread = 0;
   std::int64_t block = -1;  // -1 if the thread asks for its first block
@@ -79,7 +79,7 @@ class Mpi {
     return formatted("rank {} ({})", rank_, std::string(host, static_cast<std::size_t>(length)));
   }
 
-  // Returns when the library no longer needs the bytes.
+  // Sends a message. Returns when the library no longer needs the bytes.
   void send(int to, int tag, const std::string& bytes) {
     MPI_Request request;
     {
@@ -227,7 +227,7 @@ class Root {
           }
         }
       } catch (const Stopped&) {
-        // Another part has failed, and its error says why.
+        // Another part has failed. Its error is reported, so this part ends without one.
       } catch (...) {
         failed_ = true;
         throw;
@@ -237,7 +237,8 @@ class Root {
 
   Mpi& mpi_;
   const CampaignFlags& flags_;
-  // threads of other ranks that wait for a block, from one round to the next
+  // The threads of other ranks that wait for a block. They may wait from one call of run() to the
+  // next.
   std::deque<Asking> asking_;
   std::atomic<bool> failed_ = false;
 };
@@ -270,7 +271,8 @@ class Worker {
         compute(campaign, thread);
       } catch (const Stopped&) {
       } catch (const std::exception& e) {
-        fail(e.what());  // at once, because the other threads end only when rank 0 says so
+        // Sends the error at once, because the other threads end only when rank 0 says so.
+        fail(e.what());
       }
     });
   }
@@ -313,7 +315,8 @@ class Worker {
     return stopped_;
   }
 
-  // A block is computed by one thread.
+  // Returns the number of verdicts of the block that the calling thread computes. Each thread has a
+  // number of its own, because one thread computes all of a block.
   static std::int64_t& verdicts_of_block() {
     thread_local std::int64_t verdicts = 0;
     return verdicts;
@@ -333,7 +336,8 @@ int run_root(Mpi& mpi, CLI::App& app, Context& context, CampaignFlags& flags,
   return code;
 }
 
-// Prints nothing itself, so that the user sees one error and not one for each rank.
+// Runs a rank other than rank 0. It prints nothing, so that the user sees one error and not one for
+// each rank.
 void run_worker(Mpi& mpi, CLI::App& app, CampaignFlags& flags, int argc, char** argv) {
   Worker worker(mpi);
   app.get_subcommand("campaign")->callback([&] { worker.work(flags); });
@@ -364,7 +368,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   tools::Context context{app};
   tools::CampaignFlags flags;
-  flags.threads = 1;  // mpirun starts one rank on each core
+  flags.threads = 1;  // The default is one thread, because mpirun starts a rank on each core.
   tools::begin_help(app);
   CLI::App* command = campaign_command(
       context, "mpirun -n 8 assay-mpi campaign plans/quick.json --out results", flags);

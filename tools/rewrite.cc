@@ -48,7 +48,7 @@ struct CaseResult {
   std::string text;
 };
 
-// The cases that were skipped, by the reason.
+// Counts the cases that were skipped, for each reason.
 class SkippedCases {
  public:
   void add(const std::string& name, const std::string& reason) {
@@ -127,7 +127,8 @@ int rewrite(
   }
   out.commit();
   for (const std::string& note : out.notes()) print_note(context, note);
-  // With --verify, the agreement is the summary.
+  // With --verify and -q, this line is left out, because the summary is then how well the results
+  // agree.
   if (context.quiet == 0 || !o.verify) {
     print_summary(context,
                   formatted("{} of {}, written to {}", done,
@@ -136,12 +137,12 @@ int rewrite(
   return refused > 0 ? 2 : failed > 0 ? 3 : 0;
 }
 
-// "gemm/m64", or "layernorm:y".
+// Returns the case's name, with that of the output if it has one: "gemm/m64", or "layernorm:y".
 std::string title_of(const Case& c) {
   return c.output_name().empty() ? c.name : c.name + ":" + c.output_name();
 }
 
-// The comparison of an emulated result with a recorded one, bit for bit.
+// The result of comparing an emulated result with a recorded one, bit for bit.
 struct Agreement {
   std::int64_t differ = 0;
   std::string text;
@@ -197,8 +198,8 @@ int run_emulate(const RewriteOptions& o, const Context& context) {
     std::string line = formatted("{}: {} {} on {}", title_of(c), result.format().name,
                                  shape_text(result.shape()), machine.name);
     if (out != nullptr) {
-      // A variant of a machine uses the name of its row, because a producer's name must not contain
-      // commas.
+      // A variant of a machine has commas in its name, which a producer's name must not contain. So
+      // its producer is the name of the machine's row, without the variant.
       const std::string row(machine.name), producer(machine.family());
       out->put_output(name, producer, result, {{"machine", row}}, c.output_name());
       Epilogue epilogue;
@@ -362,7 +363,8 @@ int run_inject(const RewriteOptions& o, const Context& context) {
           return CaseResult{false, formatted("not injectable: no element can take {}", o.fault)};
         }
         std::string line = (spec.output.empty() ? name : name + ":" + spec.output) + ":";
-        // A tile has 256 elements, so only the first few are shown.
+        // A fault may flip bits in all 256 elements of a tile, so only the first few flips are
+        // shown.
         constexpr std::size_t kShown = 8;
         const std::size_t shown = std::min(kShown, injection.flips.size());
         for (const Flip& flip : std::span(injection.flips).first(shown)) {

@@ -30,7 +30,8 @@ void SavedFailures::add(const CaseSource& golden, const CaseSource* recorded,
     writer_.copy(*dataset, name);
   } else {
     Case c = golden.read(name);
-    // The file records the dtypes that the operator returns, which are those that were judged.
+    // The saved file records the dtypes that the operator returns. These are the dtypes of the
+    // outputs that were judged.
     for (const GatedCase& gated : outputs) {
       const std::string &output = gated.report.output, &dtype = gated.report.dtype;
       if (recorded == nullptr || dtype.empty()) continue;

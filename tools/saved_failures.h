@@ -14,17 +14,18 @@ namespace assay::tools {
 
 struct Context;
 
-// Cases that did not pass, as they are stored, with all outputs that were judged. add() may be
-// called from several threads.
+// A file of the cases that did not pass. They are copied as they are stored, with all outputs that
+// were judged. add() may be called from several threads.
 class SavedFailures {
  public:
-  // Throws Refusal if two of the files have a case of the same name.
+  // Throws Refusal if two of the golden files have a case of the same name.
   SavedFailures(const std::string& path, const GateFiles& found);
 
-  // `recorded` is the source of the outputs, or null if they were computed now.
+  // Adds a case and its outputs. `recorded` is the source of the outputs, or null if they were
+  // computed now.
   void add(const CaseSource& golden, const CaseSource* recorded,
            const std::vector<GatedCase>& outputs);
-  // Returns true if there were any failures.
+  // Completes the file. Returns true if it has any cases.
   bool commit(const Context& context);
 
  private:

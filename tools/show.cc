@@ -35,7 +35,7 @@ std::string tensor_list(const std::map<std::string, ArrayInfo>& tensors) {
   return parts.empty() ? "-" : joined(parts);
 }
 
-// Lists an array of each producer that has it.
+// Returns a list of one kind of array, with its dtype and shape for each producer that recorded it.
 template <typename ArrayOf>
 std::string recorded_list(const StoredOutput& of, const ArrayOf& array_of) {
   std::map<std::string, ArrayInfo> arrays;
@@ -73,7 +73,8 @@ void verify_case(const DatasetFile& file, const StoredCase& info, std::int64_t& 
 int run_inspect(const std::string& path, const std::string& glob, const SourceOptions& options,
                 bool verify, const Context& context) {
   OpenOptions request = options.request(Side::kGolden);
-  // by default, arrays are shown as they are stored
+  // By default, arrays are shown as they are stored, even if the file says that their rows are
+  // cases.
   request.rows_are_cases = options.rows_are_cases;
   const OpenedCases opened = open_cases(path, request);
   options.check_used({opened.layout});
@@ -89,7 +90,7 @@ int run_inspect(const std::string& path, const std::string& glob, const SourceOp
       {"case", "operator", "inputs", "golden result", "recorded outputs"}};
   std::vector<std::string> details;
   bool unreadable = false;
-  std::int64_t with = 0, without = 0;  // number of datasets with and without a checksum
+  std::int64_t with = 0, without = 0;  // the numbers of datasets with and without a checksum
   if (verify && dataset == nullptr) {
     refuse(options.rows_are_cases
                ? "--verify reads arrays as they are stored; leave out --rows-are-cases"
@@ -231,7 +232,8 @@ std::string known_text(std::string_view text, Provenance how) {
   return formatted("{} ({})", text, provenance_word(how));
 }
 
-// Describes when the accumulator is added to a finished sum.
+// Describes how a unit adds the accumulator to the finished sum of the products. Returns an empty
+// string if the unit adds them together.
 std::string joined_text(const DotModel& d) {
   if (d.sum_bits.value == 0) return "";
   std::string text = known_text(
@@ -243,7 +245,7 @@ std::string joined_text(const DotModel& d) {
   return text;
 }
 
-// The last column, for values that only some rows have.
+// Returns the last column of a machine's row. It has the properties that only some machines have.
 std::string last_text(const DotModel& d) {
   if (!format_named(d.accumulator.value).is_float()) {
     return known_text(formatted("overflow {}", overflow_word(d.overflow.value)), d.overflow.how);

@@ -104,7 +104,7 @@ OpenOptions SourceOptions::request(Side side) const {
 
 void SourceOptions::check_used(const std::set<std::string>& of_layouts, bool reports_table) const {
   if (of_layouts.empty()) return;
-  // "pairs" (open_pairs) is not in the table of layouts.
+  // `of_layouts` may contain "pairs" (open_pairs), which is not in the table of layouts.
   const auto is_given = [&](const Layout& row) {
     return of_layouts.count(std::string(row.name)) > 0;
   };
@@ -188,12 +188,12 @@ std::string without_ending(const std::string& name, std::string_view ending) {
 bool folder_reads(const std::string& folder, const std::string& target) {
   const std::string name = last_name(target);
   if (is_array_file(name) || name == "dump.json" || name == "assay_cases.json") return true;
-  // A list may name any files.
+  // The list in an unpacked folder may name any files.
   if (is_unpacked(folder) && is_file(target)) return true;
   for (const char* ending : {".h5", ".hdf5", ".csv"}) {
     if (name.ends_with(ending)) return true;
   }
-  // "x.bin.json" describes x.bin.
+  // A folder also reads "x.bin.json", because it describes x.bin.
   const std::string of = without_ending(name, ".json");
   return is_array_file(of) && file_beside(of) == name;
 }
@@ -205,7 +205,7 @@ bool pattern_matches(const std::string& pattern, const std::string& target) {
     };
     return NamePattern(absolute(pattern)).match(absolute(target)).has_value();
   } catch (const std::exception&) {
-    return false;  // errors in a pattern are reported when it is used
+    return false;  // the error in the pattern is reported when the command uses it
   }
 }
 
@@ -256,7 +256,7 @@ std::vector<std::string> verdict_cells(const std::vector<const CaseReport*>& out
 }  // namespace
 
 std::string verdicts_csv(const GateReport& report, const std::string& table) {
-  // The rows of a table have source names.
+  // With a table, cases are looked up by their source names, because its rows have these.
   std::map<std::string, std::vector<const CaseReport*>> by_name;
   for (const CaseReport& c : report.cases) {
     by_name[table.empty() ? c.name : c.given_name()].push_back(&c);

@@ -14,14 +14,15 @@
 
 namespace assay::tools {
 
-// --layout, --table, --dtype, --golden-dtype, --shape, --golden-shape, --rows-are-cases, --pairs.
+// The values of --layout, --table, --dtype, --golden-dtype, --shape, --golden-shape,
+// --rows-are-cases and --pairs.
 struct SourceOptions {
   std::string layout, table, dtype, golden_dtype, shape, golden_shape;
   bool rows_are_cases = false;
-  std::vector<std::string> pairs;  // empty, or the patterns of outputs and golden results
+  std::vector<std::string> pairs;  // the patterns of outputs and of golden results, or empty
   void add(Context& context, CLI::App* command);
   void add_layout(Context& context, CLI::App* command);  // all but --pairs
-  // For open_cases(). Throws Refusal if a shape is not valid or the layout is
+  // Returns the options for open_cases(). Throws Refusal if a shape is not valid or the layout is
   // unknown.
   OpenOptions request(Side side) const;
   // Throws Refusal if an option is given that none of the sources, with these

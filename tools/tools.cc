@@ -34,7 +34,9 @@ std::string version() { return ASSAY_VERSION; }
 
 bool use_color() { return std::getenv("NO_COLOR") == nullptr && isatty(STDOUT_FILENO) != 0; }
 
-static bool output_was_closed = false;  // saved before begin_program() opens /dev/null in its place
+// True if the program was started without a standard output. This is saved before begin_program()
+// opens /dev/null in its place.
+static bool output_was_closed = false;
 
 bool standard_output_is_closed() {
   return output_was_closed || fcntl(STDOUT_FILENO, F_GETFD) == -1;
@@ -114,7 +116,8 @@ void ErrorLines::end(const std::string& advice) const {
 CLI::App* subcommand(Context& context, const std::string& name, const std::string& what,
                      const std::string& example) {
   CLI::App* command = context.app.add_subcommand(name, what);
-  // In a team's own program, the example has that program's name.
+  // In the help text of a team's own program, the example has that program's name instead of
+  // "assay".
   const bool ours = example.starts_with("assay ");
   command->footer("Example:\n  " + (ours ? context.app.get_name() + example.substr(5) : example));
   return command;
@@ -125,10 +128,11 @@ CLI::Validator one_of(const std::string& kind, const std::vector<std::string>& w
     const bool known = std::find(words.begin(), words.end(), word) != words.end();
     return known ? "" : unknown_word(kind, word, words);
   };
-  return {problem, "{" + joined(words, ",") + "}"};  // in the form of CLI::IsMember
+  // The description of the values has the form of CLI::IsMember, as completions and help expect it.
+  return {problem, "{" + joined(words, ",") + "}"};
 }
 
-// CLI11's own check would print 1e300 with all its digits.
+// CLI11's own check is not used, because its message would print 1e300 with all its digits.
 CLI::Validator in_range(double low, double high) {
   const auto problem = [low, high](const std::string& text) {
     const std::optional<double> value = read_number<double>(text);
@@ -156,7 +160,8 @@ CLI::Validator in_range(int low, int high) {
 
 namespace {
 
-// CLI11's own check would print the largest float64 with all its digits.
+// Returns the error message for a tolerance. CLI11's own check is not used, because its message
+// would print the largest float64 with all its digits.
 std::string tolerance_problem(const std::string& text) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
@@ -206,7 +211,8 @@ std::string unexpected(const CLI::App& app) {
     }
     for (const std::string& word : command->remaining()) {
       const std::string name = word.substr(0, word.find('='));
-      // Options of three letters are similar to too many names.
+      // No similar name is suggested for an option of at most three letters, because too many names
+      // are similar to it.
       const bool is_slip = name.starts_with("--") && name.size() > std::string("--out").size();
       words.push_back(word + (is_slip ? did_you_mean_aside(name, known) : ""));
     }
@@ -227,7 +233,8 @@ void on_run(Context& context, CLI::App* command, std::function<int()> run) {
 std::vector<std::string> split_empty_values(const std::vector<std::string>& arguments) {
   std::vector<std::string> words;
   for (const std::string& word : arguments) {
-    // Otherwise CLI11 would take the next word as the value.
+    // "--option=" becomes "--option" and an empty word. CLI11 itself would take the next word of
+    // the command line as the value.
     const bool empty = word.starts_with("--") && word.find('=') == word.size() - 1;
     words.push_back(empty ? word.substr(0, word.size() - 1) : word);
     if (empty) words.emplace_back();
@@ -241,7 +248,7 @@ void refuse_empty_values(CLI::App& command) {
   };
   for (CLI::Option* option : command.get_options([](const CLI::Option*) { return true; })) {
     if (option->get_items_expected_max() == 0) continue;  // a flag
-    // This check comes before the other ones.
+    // A transform runs before the option's other checks, so that an empty value gets this message.
     option->transform(CLI::Validator([problem](std::string& value) { return problem(value); }, ""));
   }
 }
@@ -365,7 +372,8 @@ std::vector<std::string> for_parser(Context& context, const std::vector<std::str
 }  // namespace
 
 void begin_program(int argc, char** argv) {
-  static bool begun = false;  // `repro` calls this function again
+  // `repro` calls this function a second time, which has no effect.
+  static bool begun = false;
   if (std::exchange(begun, true)) return;
   for (int fd = open("/dev/null", O_RDWR); fd >= 0; fd = open("/dev/null", O_RDWR)) {
     output_was_closed |= fd == STDOUT_FILENO;
@@ -410,12 +418,14 @@ int run_command_line(Context& context, const std::vector<std::string>& arguments
     parse(context, arguments);
   } catch (const CLI::ExtrasError&) {
     context.files.clear_named_once(words);
-    // CLI11 lists them from the last to the first.
+    // CLI11's own message lists the unexpected arguments from the last to the first, so it is
+    // replaced by ours.
     print_error(formatted("error: {}", not_expected(context)));
     print_error(kHelpLine);
     return 2;
   } catch (const CLI::ParseError& e) {
-    // CLI11's exit codes are 100 and more for usage errors, and 0 for --help and --version.
+    // app.exit() writes the text of --help or --version and returns 0. For a usage error it returns
+    // 100 or more.
     std::ostringstream out, error;
     if (context.app.exit(e, out, error) == 0) {
       print(out.str());

@@ -20,19 +20,19 @@ struct Operator;  // op/operator.h
 
 namespace assay::tools {
 
-// Each registers its subcommand. on_run() sets `exit_code`.
+// Passed to the functions below, each of which registers its subcommand. on_run() sets `exit_code`.
 struct Context {
   CLI::App& app;
   int exit_code = 0;
-  int quiet = 0;               // how often -q was given: see print_result()
-  bool trust = false;          // no other process checks the files
+  int quiet = 0;               // the number of times that -q was given: see print_result()
+  bool trust = false;          // if true, files are read without a check in another process
   bool parses_alone = false;   // only reads and checks the options, and runs no subcommand
   std::string program{};       // the program's name as it was typed, quoted for a shell
-  std::string command_line{};  // as it was typed, quoted for a shell
-  // The words after "--" of `audit`.
+  std::string command_line{};  // the command line as it was typed, quoted for a shell
+  // The words after "--" in a command line of `audit`.
   std::vector<std::string> behind_dashes{};
   FileOptions files{};                 // of all subcommands
-  const Listener* listener = nullptr;  // Null if results go only to the terminal.
+  const Listener* listener = nullptr;  // gets the results; is null if there is no caller
 };
 void add_gate(Context& context);
 void add_audit(Context& context);
@@ -57,7 +57,7 @@ void add_list(Context& context);
 void add_completion(Context& context);
 void add_man(Context& context);
 
-// Adds all of these, with the options that every one of them has.
+// Adds all subcommands, with the options that every subcommand has.
 void add_commands(Context& context);
 // Returns the arguments in a form for CLI11. `--abft` may be followed by a threshold or not, and
 // must not take a file name for a threshold.
@@ -87,8 +87,8 @@ void begin_program(int argc, char** argv);
 // standard error. Returns the exit code.
 int run_command_line(Context& context, const std::vector<std::string>& arguments);
 
-// Does the same, but throws errors: Refusal if the arguments are not understood, and
-// otherwise the exception of the subcommand.
+// Parses the arguments and runs the subcommand, as run_command_line() does, but throws errors. The
+// error is a Refusal if the arguments are not understood, and otherwise the subcommand's exception.
 int parse_and_run(Context& context, const std::vector<std::string>& arguments);
 
 // Returns true if standard output shows colours: it is a terminal, and NO_COLOR is not set.
@@ -117,7 +117,7 @@ struct ToleranceOptions {
   std::optional<std::int64_t> max_mismatches;
   std::optional<double> max_mismatch_fraction, max_blind;
   bool nan_accepts = false;
-  std::string rtol, atol;  // as typed, or empty if not given
+  std::string rtol, atol;  // the texts as typed, or empty if the options were not given
   bool equal_nan = false;
   void add(Context& context, CLI::App* command);
   // Throws Refusal if a standard is unknown or a file of standards is not valid.
@@ -127,7 +127,7 @@ struct ToleranceOptions {
   // Returns a note on each standard that applies to only one dtype, if none of `dtypes` is that
   // dtype.
   std::vector<std::string> unused_notes(const std::set<std::string>& dtypes) const;
-  // adds these notes, by the dtypes of the report's outputs
+  // Adds unused_notes() to the report, for the dtypes of its outputs.
   void note_unused(GateReport& report) const;
 };
 
@@ -149,7 +149,8 @@ void print_note(const Context& context, const std::string& text);
 // Prints the result of a subcommand: `text`, or only the line `summary` if -q was given once, or
 // nothing if it was given twice.
 void print_result(const Context& context, const std::string& text, const std::string& summary);
-// Does the same for a result that is only a summary. Both add the end of the line if it is missing.
+// Prints a result that is only a summary, unless -q was given twice. print_result() and
+// print_summary() add the end of the line if it is missing.
 void print_summary(const Context& context, const std::string& summary);
 
 // Collects errors, of which there may be many. If many end in the same reason, end() prints only

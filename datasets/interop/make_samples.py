@@ -46,8 +46,8 @@ def put(path, array):
 
 
 def sides(root):
-    """Arrays with the same names on both sides, in folders. Raw files have dtype and shape in their
-    names."""
+    """Writes arrays with the same names to a folder of golden results and a folder of outputs. Raw files have dtype and
+    shape in their names."""
     for name in ("attention/q", "attention/k", "mlp/up"):
         golden = rng.standard_normal((4, 32)).astype(np.float32)
         put(root / "gold" / f"{name}.npy", golden)
@@ -60,7 +60,7 @@ def sides(root):
 
 
 def pairs(root):
-    """Raw bytes with the team's own names. Nothing in the names says what the files hold."""
+    """Writes raw bytes with a team's own names. Nothing in the names says which dtype and shape the files hold."""
     for i in range(3):
         golden = rng.standard_normal((8, 16)).astype(np.float32)
         put(root / "gold" / f"add_golden_{i}.bin", golden)
@@ -73,7 +73,7 @@ COLUMNS = ["testcase_name", "op_name", "input_shapes", "input_dtypes", "output_s
 
 
 def ttk(root):
-    """Data for replay, dumps of a run, and their case table."""
+    """Writes TTK's data for replay, dumps of a run, and their case table."""
     rows = []
     manual, dump = root / "manual", root / "dump"
 
@@ -143,7 +143,8 @@ def ttk(root):
 
 
 def sample(root):
-    """gen_data.py of a sample project: raw bytes whose dtype is known only to its code."""
+    """Writes the files of an Ascend sample project. They are raw bytes whose dtype only the project's gen_data.py
+    knows."""
     a = rng.standard_normal((16, 32)).astype(np.float16)
     b = rng.standard_normal((32, 8)).astype(np.float16)
     golden = product(a, b).astype(np.float32)
@@ -154,7 +155,8 @@ def sample(root):
 
 
 def msprobe(root):
-    """Two dumps of one step. The second call diverges, and so do the calls after it."""
+    """Writes two dumps of msprobe of one step. The results of the second call differ, and so do those of the calls
+    after it."""
     x = rng.standard_normal((4, 16)).astype(np.float32)
     w = rng.standard_normal((16, 16)).astype(np.float32)
     for side in ("npu", "bench"):

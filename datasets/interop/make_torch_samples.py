@@ -13,7 +13,7 @@ import sys
 
 try:
     import torch
-    torch.save  # fails if `torch` is only the folder torch/ beside this file
+    torch.save  # raises AttributeError if `torch` is not PyTorch but the folder torch/ beside this file
 except (ImportError, AttributeError):
     print("there is no PyTorch here")
     sys.exit(77)
@@ -33,9 +33,9 @@ def main():
     shutil.rmtree(root, ignore_errors=True)
     w, b = numbers(8, 16), numbers(16).to(torch.bfloat16)
     both = numbers(2, 4, 6)
-    layers = {"model": {"w": w, "b": b, "w_t": w.t()},  # one storage for w and w_t
+    layers = {"model": {"w": w, "b": b, "w_t": w.t()},  # w and w_t share one storage
               "step": torch.tensor([3, 4], dtype=torch.int64)}
-    head = {"first": both[0], "last": both[1]}  # views with an offset
+    head = {"first": both[0], "last": both[1]}  # both are views of one storage, the second one with an offset
     bad = both.clone()
     bad[1, 2, 3] += 0.25
     for side, gives in (("gold", head), ("out", {"first": both[0].clone(), "last": bad[1]})):

@@ -17,12 +17,14 @@ def _by_name():
 @dataclasses.dataclass
 class Output:
     """One of several outputs of a case: its golden result and the results that producers recorded."""
-    golden: Optional[object] = None  # None if it is not computed yet
-    recorded: Dict[str, object] = _by_name()  # by producer
-    # override the case's: output_dtype, standard, rtol, ...
+    golden: Optional[object] = None  # None if the golden result is not computed yet
+    recorded: Dict[str, object] = _by_name()  # the recorded results by producer
+
+    # These attributes override those of the case: output_dtype, standard, rtol, ...
     attributes: Dict[str, object] = _by_name()
     compared: bool = True  # False if the output has no golden result and is not judged
-    # As those of Case.
+
+    # The next three fields have the meaning that they have in Case.
     accumulators: Dict[str, object] = _by_name()
     residuals: Dict[str, object] = _by_name()
     machines: Dict[str, str] = _by_name()
@@ -38,21 +40,22 @@ class Case:
     whose names begin with x_. A case with several outputs has them in `outputs`, and nothing in
     `golden`, `recorded`, `accumulators`, `residuals` and `machines`.
     """
-    name: str  # parts joined by '/'
-    op: str = "external"  # an operator that assay emulates, or this
+    name: str  # the parts of the name are joined by '/'
+    op: str = "external"  # the name of an operator that assay emulates, or "external" for any other operator
     inputs: Dict[str, object] = _by_name()
-    golden: Optional[object] = None  # in at least the precision of the output
-    recorded: Dict[str, object] = _by_name()  # by producer
+    golden: Optional[object] = None  # the golden result, with at least the precision of the output
+    recorded: Dict[str, object] = _by_name()  # the recorded results by producer
     attributes: Dict[str, object] = _by_name()
-    outputs: Dict[str, Output] = _by_name()  # by name, if the case has several
-    # The arrays that a kernel returned with a recorded result, by producer, in float32. They are
-    # the output before its cast, of its shape, or R = sum (before - after) over the columns of each
-    # check (docs/abft.md).
+    outputs: Dict[str, Output] = _by_name()  # the outputs by name, if the case has several
+
+    # The arrays that a kernel returned with a recorded result, by producer, in float32. `accumulators` has the outputs
+    # before their cast, in their shape. `residuals` has R = sum (before - after) over the columns of each check
+    # (docs/abft.md).
     accumulators: Dict[str, object] = _by_name()
     residuals: Dict[str, object] = _by_name()
-    # by producer: the machine that computed a recorded result
+    # The machine that computed a recorded result, by producer.
     machines: Dict[str, str] = _by_name()
-    file: str = ""  # the file that it was read from
+    file: str = ""  # the path of the file from which the case was read
 
     def judge(self, output=None, **request):
         """Judges an output and returns its CaseReport, as judge_case(self, output, ...) does."""

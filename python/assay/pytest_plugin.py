@@ -12,7 +12,7 @@ import pytest
 
 import assay
 
-_SAID = pytest.StashKey()  # for each item: [outcome, case, why] of each check
+_SAID = pytest.StashKey()  # has for each test item a list with [outcome, case, why] of each check
 
 
 def cases(path, glob="", **options):
@@ -104,7 +104,7 @@ class AssayCase:
         tensor = assay.Tensor.of(output, request.get("dtype"))
         _output_of(case, part).recorded = {request.get("producer") or "pytest": tensor}
         case.file = ""
-        node = self._request.node  # tests may have the same case
+        node = self._request.node  # its name is part of the file's name, because several tests may have the same case
         words = re.sub(r"[^A-Za-z0-9_.=]+", "_", f"{node.path.stem}_{node.name}_{part or ''}")
         target = _folder(self._request.config, kind) / f"{words.strip('_')}.h5"
         assay.write(target, case, attributes={"description": "kept by pytest",

@@ -104,17 +104,17 @@ def _case_of(op, inputs, output, golden):
 @dataclasses.dataclass
 class Product:
     """A product that a module computed, and the verdict of its checksums."""
-    name: str  # of the module
-    shape: Tuple[int, ...]  # of its output
+    name: str  # the name of the module in which the product was computed
+    shape: Tuple[int, ...]  # the shape of the product
     verdict: Any
 
 
 class Products:
-    """The products that matmuls() saw, in the order of the calls. True if all of them pass."""
+    """The products that matmuls() saw, in the order of the calls. The object is true if all products pass."""
 
     def __init__(self):
         self.products: List[Product] = []
-        # for each product that was not judged: the module's name, and why
+        # A text for each product that was not judged, with the module's name and the reason.
         self.left_out: List[str] = []
 
     def __len__(self):
@@ -178,8 +178,10 @@ def matmuls(module, *, threshold="rounding_variance", machine=None, dump=None):
     from torch.utils._python_dispatch import TorchDispatchMode
     if not isinstance(module, torch.nn.Module):
         raise TypeError(f"matmuls() takes a torch.nn.Module, not a {type(module).__name__}")
-    seen, cases, inside = Products(), [], []  # inside: the names of the modules that are running
-    # A wrong name raises an error now, not in the middle of the module.
+    # `inside` has the modules that are running, with their names.
+    seen, cases, inside = Products(), [], []
+
+    # This call raises an error if `threshold` or `machine` is wrong. Otherwise the first product of the module would.
     ones = torch.ones(1, 1)
     _core.check_product(ones, ones, ones, threshold=threshold, machine=machine)
 
@@ -205,7 +207,7 @@ def matmuls(module, *, threshold="rounding_variance", machine=None, dump=None):
     def enter(name):
         def hook(layer, arguments):
             if layer is module:
-                inside.clear()  # an exception may have left entries
+                inside.clear()  # an exception in an earlier forward pass may have left entries
             inside.append((name, layer))
         return hook
 
@@ -232,7 +234,7 @@ def matmuls(module, *, threshold="rounding_variance", machine=None, dump=None):
 
 
 def _product_case(name, a, b, bias, c, how):
-    # Copies the tensors, because the layer may change them before the file is written.
+    # The case has copies of the tensors, because the layer may change them before the file is written.
     inputs = {"a": a.clone(), "b": b.clone()}
     if bias is not None:
         inputs["bias"] = bias.clone()

@@ -11,7 +11,8 @@
 namespace assay::python {
 namespace {
 
-// numpy's own dtypes, by kind and width. Their type numbers are below kOwnTypes.
+// The type numbers of numpy's own dtypes are below kOwnTypes. Dtypes of other libraries have
+// others.
 constexpr int kOwnTypes = 24, kVoid = 20;
 
 struct NativeRow {
@@ -88,8 +89,8 @@ void check_codes(const TensorView& view) {
   }
 }
 
-// Returns the array as one of `dtype`. The array holds bit patterns of this dtype, the parts of
-// complex numbers, or values with the same bits.
+// Returns the array as one of `dtype`, without a change of its bits. The array holds bit patterns
+// of this dtype, the parts of complex numbers, or values of a dtype with the same bits.
 Array reinterpreted(Array array, const std::string& dtype) {
   const Format& f = format_named(dtype);
   const Format& held = *array.view.format;
@@ -304,14 +305,14 @@ py::object torch_of(const Array& array) {
     throw py::type_error(formatted("PyTorch {} has no {}: use .bits",
                                    str_of(py::getattr(torch, "__version__", py::str(""))), f.name));
   }
-  // PyTorch does not accept negative strides.
+  // PyTorch does not accept negative strides, so such an array is copied.
   Array plain = array;
   const auto negative = [](std::int64_t stride) { return stride < 0; };
   if (std::ranges::any_of(array.view.strides, negative)) {
     plain = own(copy_of(array.view));
   }
   if (bits_alone) return from_numpy(numpy_of(plain));
-  // Older versions of PyTorch have no uint16.
+  // Older versions of PyTorch have no uint16, so 16-bit patterns are passed as int16.
   py::array carrier = bits_of(plain);
   if (f.storage_bytes == 2) carrier = carrier.attr("view")("int16");
   return from_numpy(carrier).attr("view")(torch.attr(name.c_str()));

@@ -17,7 +17,7 @@ namespace assay::python {
 namespace py = pybind11;
 using namespace py::literals;  // "name"_a
 
-// assay.Tensor: bit patterns with the name of their format, in any kind of memory.
+// The class assay.Tensor: bit patterns with the name of their format, in any kind of memory.
 struct Array {
   TensorView view;
   // The owner of the bytes: a Python object, one of our tensors, or a DLPack tensor.
@@ -41,7 +41,7 @@ std::string type_name(const py::handle& object);
 // of it.
 Array array_of(const py::object& object, const std::optional<std::string>& dtype = {},
                bool copy = false);
-// Does the same. Error messages begin with `name`.
+// Returns the array in an object, as array_of() does. Error messages begin with `name`.
 Array named_array(const std::string& name, const py::object& object,
                   const std::optional<std::string>& dtype = {});
 

@@ -54,8 +54,8 @@ class Maker {
         of.golden = Golden::absent();
       }
     }
-    // The copies stay at their addresses, because std::map and std::optional do not move a tensor's
-    // bytes.
+    // Views of the copied tensors stay valid, because a tensor's bytes stay at their address when
+    // the case is moved.
   }
 
   MadeCase take() { return std::move(made_); }

@@ -12,7 +12,7 @@
 
 namespace assay::python {
 
-// A case of ours, whose tensors are copies, with the arrays that they were copied from.
+// A C++ Case, whose tensors are copies of Python's arrays, with these arrays.
 struct MadeCase {
   Case test_case;
   // Returns the case's copy of a Python array, if `view` is such an array, and `view` otherwise. An
@@ -21,9 +21,9 @@ struct MadeCase {
   // Returns the producer of an output that was not copied, or an empty string for other arrays.
   std::string producer_of(const TensorView& view) const;
 
-  // each array that was copied, and its copy
+  // Each array that was copied, paired with its copy.
   std::vector<std::pair<TensorView, TensorView>> copies = {};
-  std::map<std::string, Array> outputs = {};  // By producer, if they were not copied.
+  std::map<std::string, Array> outputs = {};  // the outputs that were not copied, by producer
 };
 
 // The parts of a case with one output that are copied. If inputs are not copied, the case has only
@@ -32,7 +32,8 @@ struct CopiedParts {
   bool inputs = true, outputs = true;
 };
 
-// Raises TypeError or ValueError, which names the case and the object that is not an array.
+// Converts a Python Case. Raises TypeError or ValueError, which names the case and the object that
+// is not an array.
 MadeCase case_of(const py::object& object, CopiedParts parts = {});
 // Returns a case with only its name, operator and attributes.
 Case header_of(const py::object& object);

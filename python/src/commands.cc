@@ -32,7 +32,7 @@ py::object shown(const py::object& progress) {
   });
 }
 
-// Calls Python, and checks for Ctrl-C, after each case or matrix.
+// Calls the user's Python function, and checks for Ctrl-C, after each case or matrix.
 tools::Listener listener(const py::object& progress) {
   return {.step = [&progress](std::int64_t done, std::int64_t all) {
     check_signals();

@@ -12,7 +12,7 @@
 namespace assay::python {
 namespace {
 
-// Refuses attributes that the reader would refuse.
+// Refuses attributes with which a reader of the written file would refuse the case.
 void check_attributes(const Case& c) {
   check_attribute_names(c);
   for (const auto& [name, of] : c.outputs) {

@@ -17,8 +17,8 @@ namespace {
 
 using identify::Finding;
 
-// The findings for each output, and the file that holds the outputs. The file is empty if they are
-// in memory.
+// The findings for each output, and the path of the file that holds the outputs. The path is empty
+// if the outputs are in memory.
 struct IdentificationReport {
   std::vector<Finding> findings;
   std::string file;
@@ -36,7 +36,7 @@ std::string text_of(const Finding& f) {
   return all.substr(0, all.rfind('\n', all.size() - 2));
 }
 
-// As the JSON has it.
+// Returns the function of a finding as the JSON report has it, or None.
 py::object function_of(const Finding& f) {
   if (!f.function) return py::none();
   const py::dict all = from_json(wire::identification_json({f}, ""));
@@ -258,7 +258,8 @@ void define_identify(py::module_& m) {
       .def("__str__", text)
       .def("__repr__",
            [text](const IdentificationReport& r) {
-             // For one output this is the finding, for several the line with the count.
+             // Shows the finding if there is one output, and otherwise the line that counts
+             // outputs.
              std::string all = text(r);
              all.pop_back();
              return formatted("<IdentificationReport {}>", r.findings.size() == 1

@@ -1,4 +1,5 @@
-// compare, assert_close, assert_product, judge_case: arrays in, verdicts out.
+// The functions compare, assert_close, assert_product and judge_case, which take arrays and return
+// verdicts or raise their errors.
 #include <map>
 
 #include "assay/base/float_environment.h"
@@ -31,7 +32,8 @@ std::vector<std::string> words_of(const py::object& standard) {
   }
 }
 
-// Takes the keywords for bounds, which all of these functions accept: GateRequest::bounds.
+// Removes the keywords for bounds from `options` and returns them as GateRequest::bounds. All
+// functions of this file accept these keywords.
 BoundRequest take_bounds(py::dict& options) {
   BoundRequest request;
   request.origin = "command";
@@ -61,7 +63,7 @@ BoundRequest take_bounds(py::dict& options) {
   return request;
 }
 
-// Takes a keyword of any type as its text: True is "True".
+// Removes a keyword of any type from `options` and returns its value as text. True becomes "True".
 std::optional<std::string> take_word(py::dict& options, const char* name) {
   const py::object value = taken(options, name);
   return value.is_none() ? std::nullopt : std::optional(str_of(value));
@@ -80,7 +82,7 @@ int take_threads(py::dict& options) {
 struct Sides {
   Array actual, expected;
   std::optional<Array>
-      reference_implementation;  // of standards that compare with a third party's output
+      reference_implementation;  // a third party's output, with which some standards compare
 
   std::optional<TensorView> reference_view() const {
     return reference_implementation ? std::optional(reference_implementation->view) : std::nullopt;
@@ -305,7 +307,7 @@ CaseReport judge_case(const py::object& given, const py::object& output,
   const Case& c = made.test_case;
   const std::string output_name = part ? *part : c.output_name();
   if (!c.has_output(output_name))
-    (void)c.only(output_name);  // throws an error that lists the outputs
+    (void)c.only(output_name);  // throws an error that lists the case's outputs
   const std::map<std::string, TensorView> recorded = recorded_in(made, c.outputs.at(output_name));
   Origin origin{.producer = producer.value_or("")};
   TensorView view;

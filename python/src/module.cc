@@ -15,7 +15,8 @@ namespace {
 struct Exceptions {
   py::object file, no_case, of_case, gate, not_comparable, untrusted;
 };
-// It is never freed, because the interpreter may end before the library does.
+// Returns the exceptions of the module. They are never freed, because the interpreter may end
+// before the library does.
 Exceptions& exceptions() {
   static auto* const all = new Exceptions();
   return *all;
@@ -66,7 +67,8 @@ void define_exceptions(py::module_& m) {
     } catch (const std::invalid_argument& error) {
       raise(py::reinterpret_borrow<py::object>(PyExc_ValueError), error.what());
     } catch (const std::runtime_error& error) {
-      // Errors of JSON files and of a campaign's blocks, which the framework reads itself.
+      // The framework itself reads JSON files and a campaign's blocks. It throws exactly this type
+      // for errors in them, which become errors of files in Python.
       if (typeid(error) != typeid(std::runtime_error)) throw;
       raise(exceptions().file, error.what());
     }

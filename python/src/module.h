@@ -35,7 +35,8 @@ void add_options(std::vector<std::string>& words, const py::dict& options);
 // Removes a keyword from `keywords` and returns its value. Returns None if there is no such
 // keyword.
 py::object taken(py::dict& keywords, const char* name);
-// Does the same. Returns nothing for None, and raises TypeError for a value of another type.
+// Removes a keyword from `keywords` and returns its value as a T. Returns nothing if there is no
+// such keyword or if it is None, and raises TypeError for a value of another type.
 template <typename T>
 std::optional<T> taken_as(py::dict& keywords, const char* name) {
   const py::object value = taken(keywords, name);
@@ -81,7 +82,7 @@ struct GateResult {
 class LazyVerdict {
  public:
   explicit LazyVerdict(Verdict verdict) : verdict_(std::move(verdict)) {}
-  // `whole` judges again, with all metrics.
+  // `whole` judges again and computes all metrics. It is called when they are first needed.
   LazyVerdict(Verdict verdict, std::function<Verdict()> whole)
       : verdict_(std::move(verdict)), whole_(std::move(whole)) {}
 

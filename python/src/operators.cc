@@ -1,4 +1,4 @@
-// golden, emulate, inject: operators and faults on arrays.
+// The functions golden, emulate and inject, which apply operators and faults to arrays.
 #include <algorithm>
 
 #include "assay/base/text.h"

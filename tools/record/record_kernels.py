@@ -66,7 +66,7 @@ class Recorder:
             case = make()
             print(name, case.attributes["source"][:160], flush=True)
             return [case]
-        # an error of PyTorch or Triton, whose version may lack this kernel
+        # PyTorch and Triton raise many kinds of errors, for example if a version lacks this kernel.
         except Exception as error:
             lines = str(error).strip().splitlines() or [type(error).__name__]
             print(f"left out: {name}: {lines[0][:300]}", file=sys.stderr, flush=True)
@@ -81,8 +81,8 @@ def int8_products(to):
     import torch
     rng = np.random.default_rng(to.options.seed)
     m, n, k = 24, 8, 1 << 18
-    # Rows and columns of a single number, up to -128 times -128, with random numbers at the end.
-    # The sums reach 2^32, and the operands fit in a file.
+    # Each row of a and each column of b repeats one number, except for 64 random numbers at its end.
+    # With -128 in both, the sums reach 2^32. Repeated numbers take little room in a file.
     a, b = np.empty((m, k), np.int8), np.empty((n, k), np.int8)
     for x in (a, b):
         x[:] = rng.integers(-128, 128, len(x))[:, None]
@@ -149,14 +149,15 @@ def scaled_products(to):
              torch.float32: "float32", torch.bfloat16: "bfloat16"}
 
     def kept(name, a, b, scale_a, scale_b, result, kernels, attributes):
-        """a is [M, K] and b is [N, K]. The scales have the same orientation."""
+        """Makes a case of the corner of a product that is kept. a is [M, K] and b is [N, K]. The scales have the
+        orientation of their operands."""
         return to.case(name, "scaled_matmul",
                        {"a": a[:corner_m], "b": b[:corner_n], "scale_a": scale_a, "scale_b": scale_b},
                        result[:corner_m, :corner_n], kernels,
                        {"transpose_b": 1, "output_dtype": words[result.dtype], **attributes})
 
-    # Scales of single rows must be column-major. The rows of other scales begin at multiples of
-    # four.
+    # Returns a scale in the layout that torch._scaled_mm needs. A scale for blocks of one row must be column-major.
+    # In other scales, each row begins at a multiple of four elements.
     def laid(scale, rows):
         if rows == 1:
             return scale.t().contiguous().t()
@@ -243,7 +244,7 @@ def split_products(to):
     for word in to.options.dtypes:
         for m, n in sizes:
             for k in to.options.depths:
-                # Operands of 11 bits keep the files small.
+                # All operands have the 11 significant bits of float16, which keeps the files small.
                 x, y = (torch.randn(s, device="cuda").half() for s in ((m, k), (k, n)))
                 if word != "float16":
                     x, y = x.float(), y.float()
@@ -284,7 +285,7 @@ def compiled_products(to):
         torch.backends.cuda.matmul.allow_tf32 = tf32
         a, b = (torch.randn(s, device="cuda").to(dtype) for s in ((m, k), (k, n)))
         bias = torch.randn(n, device="cuda").to(dtype)
-        if "relu" in function:  # relu does not change these sums
+        if "relu" in function:  # The sums of these operands are not negative, so that relu does not change them.
             a, b, bias = a.abs(), b.abs(), bias.abs()
         torch._dynamo.reset()
         compiled = torch.compile(functions[function], dynamic=False,

@@ -18,13 +18,13 @@ import tempfile
 
 import numpy as np
 
-# name: (kind in mma.cu, k of one instruction, bytes of an element)
+# For each name of an instruction: its kind in mma.cu, its k (the products that it adds), and the bytes of an element.
 INSTRUCTIONS = {
     "float16": (0, 16, 2), "bfloat16": (1, 16, 2), "tfloat32": (2, 8, 4),
     "float8_e4m3fn": (3, 32, 1), "float8_e5m2": (4, 32, 1), "int8": (5, 32, 1),
     "float16_accumulator": (6, 16, 2),
 }
-# exponent bits, mantissa bits, bias
+# For each format: the number of exponent bits, the number of mantissa bits, and the exponent's bias.
 FIELDS = {"float16": (5, 10, 15), "bfloat16": (8, 7, 127), "tfloat32": (8, 10, 127),
           "float8_e4m3fn": (4, 3, 7), "float8_e5m2": (5, 2, 15)}
 
@@ -35,7 +35,7 @@ class Codes:
     def __init__(self, name, rng):
         self.name, self.rng = name, rng
         self.exponent_bits, self.mantissa_bits, self.bias = FIELDS[name]
-        self.low = 13 if name == "tfloat32" else 0  # bits below the mantissa
+        self.low = 13 if name == "tfloat32" else 0  # the number of unused bits below the mantissa
         self.dtype = {1: np.uint8, 2: np.uint16, 4: np.uint32}[INSTRUCTIONS[name][2]]
 
     def make(self, sign, field, mantissa):
@@ -78,7 +78,8 @@ def float_bits(values, name):
 
 
 def families(name, n, k, c_name, rng):
-    """Yields tuples: family, the bits of a [n, k], of b [n, k] and of c [n], and the purpose."""
+    """Yields families of inputs as tuples: the family's name, the bits of a [n, k], of b [n, k] and of c [n], and
+    the purpose of the family."""
     codes = Codes(name, rng)
     ones = codes.power((n, k), 0)
     top = (1 << codes.exponent_bits) - 2 - codes.bias
@@ -115,7 +116,8 @@ def families(name, n, k, c_name, rng):
             yield ("tiny", a, b, c_zero, "products from 2^-152 to 2^-104: is emax floored?")
             yield ("tiny_and_c", a, b, float_bits(np.ldexp(rng.standard_normal(n), -130), c_name),
                    "the same with a C of 2^-130")
-            # 2047 2^e and 2^e: their sum is 2^(e + 11), unless emax has a floor far above them.
+            # The two products of a row are 2047 2^e and 2^e. Their sum is 2^(e + 11), unless the unit aligns products
+            # to an emax that has a floor far above them.
             e = rng.integers(-86, -70, n)
             a, b = codes.zero((n, k)), codes.zero((n, k))
             field = lambda exponent: (exponent + codes.bias).astype(np.uint64)

@@ -21,7 +21,8 @@ def product(a, b, c, k, am, ak, bk, bn, cm, cn, M: tl.constexpr, N: tl.constexpr
 @triton.jit
 def block_scaled(a, b, c, scale_a, scale_b, k, am, ak, bk, bn, cm, cn, sam, sak, sbk, sbn,
                  M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, SCALES_FIRST: tl.constexpr):
-    """The scales of a are indexed by row and block, those of b by block and block of 128 columns."""
+    """Computes a b with scales for each block of 128 k. The scales of a are indexed by row and block of k, those of b
+    by block of k and block of 128 columns."""
     rows = tl.program_id(0) * M + tl.arange(0, M)
     columns = tl.program_id(1) * N + tl.arange(0, N)
     depth = tl.arange(0, K)

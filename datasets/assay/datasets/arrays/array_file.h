@@ -45,8 +45,9 @@ class ArrayFile {
 
 // A kind of file.
 struct ArrayFormat {
-  std::string_view name;                  // the kind's name in `assay unpack --as`
-  std::vector<std::string_view> endings;  // with their dots; written files get the first one
+  std::string_view name;  // the kind's name in `assay unpack --as`
+  // The file endings, with their dots. A written file gets the first one.
+  std::vector<std::string_view> endings;
   std::string_view example;  // a path that names an array in such a file: "x.npz:/name"
   bool is_archive = false;   // an array's path has the array's name behind that of the file
   bool is_dataset = false;   // the file holds cases; its arrays are opened by paths and not listed

@@ -19,7 +19,7 @@ struct NpyType {
   // say.
   const Format* format;
   int width;
-  bool swap;  // the elements are big-endian
+  bool swap;  // true if the elements in the file are big-endian
 };
 
 // Returns the dtype of a 'descr'. Throws FileError if the elements are not numbers that assay has.

@@ -19,7 +19,7 @@ namespace {
 
 using onnx::kBytes, onnx::kFixed4, onnx::kFixed8, onnx::kVarint, onnx::Message, onnx::Wire;
 
-// onnx.proto3 (1.17), TensorProto.DataType.
+// The numbers that TensorProto.DataType of onnx.proto3 (1.17) has for dtypes.
 constexpr DtypeNames kOnnxDtypes =
     "11=float64 1=float32 10=float16 16=bfloat16 17=float8_e4m3fn 19=float8_e5m2 "
     "18=float8_e4m3fnuz 20=float8_e5m2fnuz 24=float8_e8m0fnu 23=float4_e2m1fn 3=int8 2=uint8 "

@@ -57,7 +57,7 @@ namespace {
 struct Field {
   bool is_varint = true, is_bytes = true;  // true if all values have this encoding
   std::int64_t count = 0;
-  std::int64_t begin = 0, end = 0;  // the bytes of the first value
+  std::int64_t begin = 0, end = 0;  // where the bytes of the first value are in the file
 };
 using Fields = std::map<std::uint64_t, Field>;
 

@@ -21,7 +21,7 @@ enum class Kind : std::uint8_t {
   kDict,
   kGlobal,      // text: "module name"
   kPersistent,  // items: the id
-  kCall,        // items: the called function, its arguments (a tuple)
+  kCall,        // items: the called function, and the tuple of its arguments
   kOther,       // bytes, a float, or an integer beyond int64, whose value is not kept
 };
 

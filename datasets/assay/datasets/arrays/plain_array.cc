@@ -175,7 +175,7 @@ class PlainArray : public ArraySource {
       }
       for (std::int64_t tile = 0; tile < columns; tile += kTile) {
         const std::int64_t n = std::min(kTile, columns - tile);
-        std::int64_t to[kTile];  // the columns' places in a row
+        std::int64_t to[kTile];  // the places of the columns in a row-major row
         for (std::int64_t c = 0; c < n; ++c) {
           to[c] = next_column(index);
           if (whole) continue;
@@ -233,11 +233,11 @@ class PlainArray : public ArraySource {
   std::shared_ptr<ByteSource> bytes_;
   ArrayLayout layout_;
   std::int64_t width_;
-  std::vector<std::byte> held_;  // for an array with strides: all bytes that the strides span
+  std::vector<std::byte> held_;  // all bytes that the strides span, if the array has strides
   // Whole rows that were read from a column-major array.
   struct Band {
     std::int64_t first = 0, rows = 0;
-    std::vector<std::byte> elements;  // of these rows, in row-major order
+    std::vector<std::byte> elements;  // the elements of these rows, in row-major order
   } band_;
 };
 

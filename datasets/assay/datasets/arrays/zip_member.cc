@@ -139,7 +139,7 @@ class ZipMember : public ByteSource {
   Archive archive_;
   Member member_;
   OpenMember file_;
-  std::int64_t at_ = 0;  // the position of the next byte
+  std::int64_t at_ = 0;  // the position in the member of the next byte to read
 };
 
 }  // namespace

@@ -98,7 +98,7 @@ struct FileCheck::Process {
   pid_t pid = -1;
   std::int64_t seconds = 0;
   std::atomic<bool> over = false;  // the process has ended, or could not be started
-  std::mutex mutex;  // guards the members below, and is held while a question is asked
+  std::mutex mutex;  // guards the members below; a thread holds it while it asks a question
   bool started = false;
   std::set<std::string> answered;
   std::string said;  // if the process is over: the message that says why

@@ -67,7 +67,7 @@ class RowsOfArray {
   const Format* format_;
   Shape shape_;  // of a row
   std::int64_t rows_, elements_, block_rows_ = 0;
-  std::vector<std::byte> block_;  // rows [first_, first_ + held_)
+  std::vector<std::byte> block_;  // holds the rows [first_, first_ + held_) of the array
   std::int64_t first_ = 0, held_ = 0;
 };
 

@@ -152,7 +152,7 @@ void add_row(CaseRecord& record, const TtkCase* row, const OpenOptions& options)
     for (auto& [producer, recorded] : result.recorded) {
       add_what_row_says(recorded.tensor, row->outputs[i]);
     }
-    if (!result.golden) continue;  // the rest is for outputs that have a golden result
+    if (!result.golden) continue;  // only outputs with a golden result are judged
     // The user's dtype comes first, because the golden result may be wider than the output, and the
     // table has only the dtype of the output.
     if (result.golden->dtype.empty()) result.golden->dtype = options.golden_dtype;

@@ -27,7 +27,7 @@ struct OutputSource {
 struct GatedCase {
   CaseReport report;
   std::optional<Tensor> output;
-  Epilogue epilogue = {};  // what the machine's epilogue returned with the output
+  Epilogue epilogue = {};  // the arrays that the machine's epilogue returned with the output
   // The output was judged as it was read, and is not kept, because the file has it.
   bool in_pieces = false;
 };

@@ -114,7 +114,7 @@ namespace {
 
 // A part of the walk for one thread: some links of a group, below which there may be cases.
 struct Job {
-  std::string group;  // "" for /cases, or the first parts of a case name
+  std::string group;  // the group: "" for /cases, or the first parts of a case name
   std::vector<std::string> links;
 };
 

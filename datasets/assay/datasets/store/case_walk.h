@@ -54,7 +54,7 @@ class CaseWalk {
   // Collects the cases below a group: "" for /cases, or the first parts of a case name. Refuses
   // objects that are not cases.
   void collect(const std::string& name);
-  // Does the same for one link of that group.
+  // Collects the cases below one link of a group, which is named as in collect().
   void collect_at(const std::string& name, const std::string& link);
 
   const std::vector<std::string>& cases() const { return cases_; }

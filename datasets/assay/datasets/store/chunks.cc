@@ -36,7 +36,7 @@ struct Filter {
 struct Chunks {
   Shape shape, chunk, counts;  // `counts` is the number of chunks along each dimension
   std::size_t element_bytes, chunk_bytes;
-  std::vector<Filter> filters;  // in the order in which a writer applies them
+  std::vector<Filter> filters;  // the filters, in the order in which a writer applies them
   bool raw_edges;  // if true, chunks that reach beyond the edge of the shape are not filtered
 };
 
@@ -180,7 +180,7 @@ struct Range {
 // places in memory.
 void scatter(const Chunks& layout, const StoredChunk& chunk, const Range& range) {
   const std::size_t rank = layout.shape.size();
-  Shape extent(rank);  // of the part of the chunk within the shape
+  Shape extent(rank);  // the extents of the part of the chunk that is within the dataset's shape
   for (std::size_t d = 0; d < rank; ++d) {
     const auto begin = static_cast<std::int64_t>(chunk.offset[d]);
     extent[d] = std::min(layout.chunk[d], layout.shape[d] - begin);

@@ -19,7 +19,7 @@ namespace assay::h5 {
 struct StoredArray {
   hid_t dataset;
   hid_t created;  // its creation properties
-  hid_t type;     // of its elements, as the file stores them
+  hid_t type;     // the type of its elements, as the file stores them
   const Shape& shape;
   std::size_t element_bytes;
 };

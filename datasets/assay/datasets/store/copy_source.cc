@@ -92,7 +92,7 @@ class Hdf5Source : public CopySource {
     try {
       return h5::sum_of(reader_.read_tensor(object).view());
     } catch (const FileError&) {
-      H5Eclear2(H5E_DEFAULT);  // the dataset cannot be read
+      H5Eclear2(H5E_DEFAULT);  // The dataset cannot be read, so it is not a tensor with a checksum.
       return std::nullopt;
     }
   }
@@ -181,7 +181,8 @@ class Hdf5Source : public CopySource {
     return properties;
   }
 
-  // As copy_stored(), for elements of variable length. `array` has the type in memory.
+  // Copies elements of variable length to a new dataset, as copy_stored() does for elements of a
+  // fixed size. `array` has the type in memory.
   std::string copy_variable(const StoredArray& array, hid_t to, bool& written) {
     constexpr std::int64_t kPiece = 1 << 16;                  // elements, about
     constexpr std::size_t kMostHeld = std::size_t{16} << 20;  // bytes

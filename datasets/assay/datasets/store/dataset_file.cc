@@ -111,7 +111,7 @@ struct DatasetFile::Impl {
     const auto op = attributes.find("op");
     if (op == attributes.end()) reader.refuse(at, "is a case without the attribute 'op'");
     if (const auto* word = std::get_if<std::string>(&op->second)) {
-      // This includes attributes that are not a single value.
+      // The names of all attributes are checked, even of those that are not a single value.
       for (const std::string& given : all) {
         const std::string why = name_problem(*word, given);
         if (!why.empty()) reader.refuse(at, why);

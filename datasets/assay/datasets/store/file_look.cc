@@ -19,7 +19,8 @@
 namespace assay {
 namespace {
 
-constexpr rlim_t kMostMemory = rlim_t{4} << 30;  // bytes of address space
+// The most bytes of address space that this process may use.
+constexpr rlim_t kMostMemory = rlim_t{4} << 30;
 // The limit on the size of datasets. It never applies, because this process reads no elements.
 constexpr std::int64_t kNoLimit = std::int64_t{1} << 62;
 

@@ -39,8 +39,9 @@ class GlobalHeap {
   // The object that a reference leads to. `problem` says why the reference leads nowhere, as in
   // "the global heap at 2048 has no object 7", and is empty if it leads to an object.
   struct Object {
-    std::uint64_t length = 0;               // in elements
-    std::span<const std::byte> bytes = {};  // valid until the next object is requested
+    std::uint64_t length = 0;  // in elements
+    // The object's bytes, which are valid until the next object is requested.
+    std::span<const std::byte> bytes = {};
     std::string problem = {};
   };
   // Returns the object that a reference leads to, or an empty object if the reference has no

@@ -11,7 +11,7 @@ namespace {
 // Numbers that the file format defines, with sections of HDF5's File Format Specification 3.0.
 constexpr std::size_t kHeader1 = 16, kMessage1 = 8;  // IV.A.1
 constexpr std::uint16_t kContinuation = 0x10, kAttribute = 0x0C;
-constexpr std::size_t kMostContinuations = 4096;              // remembered at a time
+constexpr std::size_t kMostContinuations = 4096;  // the most continuations that are remembered
 constexpr std::size_t kMostOfHeader = std::size_t{16} << 20;  // bytes of a part of a header
 
 // Returns the error in an attribute's name. The name must end in a zero and have no other. HDF5

@@ -589,7 +589,8 @@ std::shared_ptr<const PlainObjects::Links> PlainObjects::read_links(const PlainO
     const auto node = bytes_at(address, 24);
     if (!node) return false;
     Cursor node_head(*node);
-    if (!node_head.takes("TREE") || node_head.number(1) != 0) return false;  // a tree of a group
+    // The number 0 means that it is the B-tree of a group.
+    if (!node_head.takes("TREE") || node_head.number(1) != 0) return false;
     const unsigned own_level = node_head.small(1);
     const std::uint64_t count = node_head.number(2);
     if (own_level > kMostLevels || (level >= 0 && own_level != static_cast<unsigned>(level))) {

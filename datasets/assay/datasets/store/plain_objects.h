@@ -49,7 +49,7 @@ struct PlainObject {
 
   std::uint64_t address = 0;  // of its header
   bool is_group = false;
-  std::vector<NamedValue> attributes;  // in the order of their names
+  std::vector<NamedValue> attributes;  // the attributes, in the order of their names
 
   // For a group: its B-tree and its local heap.
   std::uint64_t tree = 0, heap = 0;

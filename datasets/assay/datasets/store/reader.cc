@@ -127,7 +127,7 @@ bool Reader::check_path(const std::string& object) const {
   std::string at;  // The path so far, which consists of hard links.
   int soft_links = 0;
   std::size_t of_target = 0;  // the number of parts in `ahead` that come from a soft link
-  std::string target;         // of the last soft link
+  std::string target;         // the path to which the last soft link leads
   while (!ahead.empty()) {
     const std::string part = ahead.front();
     ahead.pop_front();

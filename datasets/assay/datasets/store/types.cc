@@ -215,7 +215,8 @@ std::string message_of(hid_t t) {
   if (H5Tencode(t, nullptr, &size) < 0) return "";
   std::vector<char> encoded(size);
   if (H5Tencode(t, encoded.data(), &size) < 0) return "";
-  constexpr std::ptrdiff_t kHead = 2;  // bytes that H5Tencode() puts before the message
+  // The number of bytes that H5Tencode() puts before the message.
+  constexpr std::ptrdiff_t kHead = 2;
   return encoded.size() > kHead ? std::string(encoded.begin() + kHead, encoded.end()) : "";
 }
 

@@ -21,7 +21,7 @@ struct WrittenFile {
   int fd;
   int* error;
   haddr_t allocated;  // the end of the space that HDF5 has allocated
-  haddr_t written;    // the end of the file
+  haddr_t written;    // the end of the bytes that were written
 };
 
 WrittenFile* cast(H5FD_t* base) { return reinterpret_cast<WrittenFile*>(base); }
