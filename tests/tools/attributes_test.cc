@@ -116,7 +116,7 @@ TEST_F(Attributes, NotesAreKeptByEveryToolAndShown) {
   for (const char* file : {"g.h5", "golden.h5", "emulated.h5", "broken.h5", "f.h5", "made.h5"}) {
     EXPECT_THAT(run(std::string("assay inspect ") + file).out, HasSubstr(note)) << file;
   }
-  // For several cases, `inspect` shows only the notes.
+  // For several cases, `inspect` shows only the notes (x_...) and no other attributes.
   make("two.h5", {c, product("y")});
   EXPECT_THAT(run("assay inspect two.h5").out,
               AllOf(HasSubstr("\n  x: x_author: a team\n"), Not(HasSubstr("output_dtype"))));
@@ -132,7 +132,7 @@ TEST_F(Attributes, HalfATolerance) {
   EXPECT_EQ(cases[1]["verdicts"][0]["bound"]["rtol"], 0.5);
 }
 
-// An output that is its own golden result would pass whatever it is.
+// An output that is its own golden result would pass whatever it is, so the verdict is untrusted.
 TEST_F(Attributes, TheSameBytesAreUntrusted) {
   const std::string reason =
       "the output is the golden result itself, because both are the same bytes of ";

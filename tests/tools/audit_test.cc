@@ -13,7 +13,8 @@ using testing::StartsWith;
 class AuditTest : public ProgramTest {
  protected:
   AuditTest() {
-    // Both signs, an exact zero, and elements behind the first 100 and the last vector of 16.
+    // The values have both signs and an exact zero. There are elements behind the first 100, and
+    // behind the last whole vector of 16.
     const auto values = [](double phase) {
       std::vector<double> all;
       for (int i = 0; i < 12 * 17; ++i) all.push_back(std::sin(phase + i) * (1 + i % 5));
@@ -63,7 +64,8 @@ TEST_F(AuditTest, RightScriptsLetNothingThrough) {
     const auto target = audit(script);
     EXPECT_THAT(let_through(target), ElementsAre()) << script;
     EXPECT_EQ(target["findings"].size(), 0u);
-    EXPECT_GT(target["score"]["share"], 0.8) << script;  // bits far behind the point are passed
+    // The share is below 1, because flips of bits far behind the binary point are let through.
+    EXPECT_GT(target["score"]["share"], 0.8) << script;
     for (const char* name : {"all_nan", "wrong_negatives", "after_100", "missing_file",
                              "empty_file", "truncated_file", "transposed", "flip,bit=30"}) {
       EXPECT_TRUE(catches(target, name)) << script << " " << name;
@@ -101,7 +103,7 @@ TEST_F(AuditTest, SeesWhereACheckStops) {
 
 TEST_F(AuditTest, SeesThatNanPasses) {
   const auto target = audit("nan_passes");
-  // Every other corruption that it lets through consists of NaN, too.
+  // The script may let through other corruptions, too, if they consist of NaN.
   for (const char* name : {"all_nan", "one_nan", "nan_at_smallest"}) {
     EXPECT_TRUE(lets_through(target, name)) << name;
   }
@@ -162,7 +164,8 @@ TEST_F(AuditTest, BatchTargetsAreStartedOnce) {
   EXPECT_GT(result["verdicts"], 400);
   const auto target = result["targets"][0];
   EXPECT_THAT(let_through(target), ElementsAre());
-  // |error| <= 1e-5 + 1e-5 |x| begins to fail at the largest element, which is below 5.
+  // The smallest error in ulps that |error| <= 1e-5 + 1e-5 |x| detects is that of the largest
+  // element, which is below 5.
   const auto& sight = target["smallest_seen"][1];
   EXPECT_EQ(sight["error"], "one_ulp");
   EXPECT_GT(sight["least_seen"], 100);
@@ -178,7 +181,8 @@ TEST_F(AuditTest, TellsWhatDependsOnTheSize) {
   EXPECT_THAT(ran.out, HasSubstr("verdicts that depend on the size\n"));
   const nlohmann::json report = json("r.json");
   for (const auto& series : report["targets"][0]["sizes"]) {
-    // A mean detects a fixed number of wrong elements only in small outputs.
+    // A mean detects a fixed number of wrong elements only in small outputs. So its verdict depends
+    // on the size for corruptions of few elements.
     const bool few = series["corruption"] == "last_element" || series["corruption"] == "tail";
     EXPECT_EQ(series["flips"], few) << series;
     EXPECT_EQ(series["verdicts"][0]["passed"], false) << series;
@@ -193,7 +197,7 @@ TEST_F(AuditTest, StandardsAndAdaptersInOneTable) {
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
   const auto targets = json("r.json")["targets"];
   ASSERT_EQ(targets.size(), 4u);
-  // The same rule in two programs.
+  // Targets 0 and 3 are one rule in two programs, so their results are equal.
   for (const auto& [name, row] : targets[0]["corruptions"].items()) {
     EXPECT_EQ(row, targets[3]["corruptions"][name]) << name;
   }
@@ -247,7 +251,7 @@ TEST_F(AuditTest, MinimumAndWhatIsSaved) {
   ASSERT_EQ(target["let_through"].size(), 2u);
   for (const auto& one : target["let_through"]) {
     EXPECT_THAT(one["saved"].get<std::string>(), StartsWith("out/"));
-    EXPECT_EQ(run(one["repeat"].get<std::string>()).code, 0);  // the same verdict again
+    EXPECT_EQ(run(one["repeat"].get<std::string>()).code, 0);  // the command repeats the verdict
   }
   EXPECT_EQ(std::filesystem::file_size(path("out/0002/output_float32__shape_12x17.bin")),
             12u * 17 * 2);
@@ -302,8 +306,8 @@ TEST_F(AuditTest, EveryKindOfFile) {
                         kind + " --min 1 -- " ASSAY_PYTHON " check.py {output} {golden}");
     EXPECT_EQ(ran.code, 0) << kind << ran.out << ran.err;
   }
-  // Another test of the writer reads .pt with torch. Here assay itself reads it. assay cannot tell
-  // a copy of a float64 golden file from a float64 output.
+  // Here assay itself reads the .pt files. (A test of the writer reads them with torch.) The score
+  // is below 1, because assay cannot tell a copy of a float64 golden file from a float64 output.
   const Ran ran =
       run("assay audit one.h5 --as pt --no-searches --corruption '*_file' --corruption "
           "sign --min 0.8 --memory-limit 1000000000 -- assay compare {output} {golden}");

@@ -39,7 +39,7 @@ class BlindTest : public ProgramTest {
     make(name, {c});
   }
 
-  // Nearly all of them zero.
+  // Makes a softmax whose output is zero at nearly all elements.
   void zeroed(const std::string& name) const {
     softmax(name, [](std::vector<double>& output) {
       for (double& value : output) value = value < 9e-4 ? 0 : value;
@@ -57,7 +57,7 @@ TEST_F(BlindTest, ASoftmaxOfZerosIsNoPassUnderAnyAbsoluteTolerance) {
                                HasSubstr("; an absolute tolerance below ")))
         << standard;
   }
-  // A relative one sees them.
+  // A relative tolerance detects the elements that are wrongly zero.
   EXPECT_THAT(run("assay gate zeroed.h5 --rtol 1e-2 --atol 0"), Code(1));
 }
 
@@ -74,7 +74,8 @@ TEST_F(BlindTest, TheToleranceThatIsOfferedSees) {
 }
 
 TEST_F(BlindTest, EveryReportHasTheShare) {
-  // 3 of 9 elements that are not zero are below the tolerance.
+  // 3 of the 9 elements that are not zero are below the tolerance, so it is blind to 33.3 % of
+  // them.
   const std::vector<double> values = {1, 2, 3, 4, 5, 6, 1e-4, -1e-4, 2e-4, 0};
   make("some.h5", {recorded("some", "float16", {10}, values, values)});
   const Ran ran = run("assay gate some.h5 --json r.json --junit r.xml --html r.html");

@@ -33,7 +33,8 @@ class CampaignTool : public ProgramTest {
        "faults": [{"census": 30, "bits": [3, 7, 14]}, {"fault": "flip,bit=9", "trials": 100}]}]})";
     return text;
   }
-  // Without what would make it a shard where the tests are shards themselves.
+  // Runs a command without the environment variables that make a campaign a shard. They are set if
+  // the tests themselves run as shards.
   Ran alone(const std::string& line) const {
     return run(
         "unset GTEST_TOTAL_SHARDS GTEST_SHARD_INDEX SLURM_ARRAY_TASK_COUNT SLURM_ARRAY_TASK_ID "
@@ -55,7 +56,8 @@ class CampaignTool : public ProgramTest {
   }
 };
 
-// Campaigns know C before its cast if the emulator does, and if a dataset has it.
+// residual_compensated needs C before its cast. A campaign has it from an emulator that knows it,
+// or from a dataset that holds it.
 TEST_F(CampaignTool, ResidualsWhereThereAreSome) {
   const auto plan = [&](const std::string& cell) {
     write("residual.json",
@@ -73,7 +75,7 @@ TEST_F(CampaignTool, ResidualsWhereThereAreSome) {
   EXPECT_THAT(
       plan(drawn + R"("dtype": "bfloat16", "machine": "exact")").err,
       HasSubstr("the machine exact sums exactly, so that there is no accumulator before the cast"));
-  // Recorded results, with their accumulator and without.
+  // The same plan with recorded results, first with their accumulator and then without it.
   ASSERT_THAT(alone("assay generate matmul --dtype bfloat16 --shape 16,64,16 --distribution normal "
                     "--quiet --out i.h5"),
               Code(0));
@@ -134,7 +136,8 @@ TEST_F(CampaignTool, BadPlans) {
   EXPECT_EQ(ran.out, "");
 }
 
-// A missing table is reported before the work, with the plan's key that names it.
+// A missing table of published rates is reported before the campaign begins, with the plan's key
+// that names it.
 TEST_F(CampaignTool, APublishedTableThatIsMissing) {
   std::string text = plan(1);
   text.insert(1, R"("published": "none.csv", )");
@@ -170,7 +173,7 @@ TEST_F(CampaignTool, Folders) {
   std::filesystem::remove(path("out/results.json"));
   EXPECT_THAT(alone("assay campaign plan.json --out out --resume --quiet"), Exits(0));
   EXPECT_EQ(read("out/results.json"), right);
-  // Another process works in the folder.
+  // The command is refused while another process works in the folder.
   EXPECT_THAT(alone("flock out/lock assay campaign plan.json --out out --resume"),
               Exits(2,
                     "error: out: another process works in this folder; wait for it, or give "
@@ -257,7 +260,7 @@ TEST_F(CampaignTool, ShardWords) {
       alone("SLURM_ARRAY_TASK_ID=7 SLURM_ARRAY_TASK_COUNT=3 SLURM_ARRAY_TASK_MIN=1 assay "
             "campaign plan.json --out s"),
       Exits(2, "error: the environment variables of Slurm or GoogleTest ask for shard 7 of 3"));
-  // The flag overrides the environment. One shard of one is the whole campaign.
+  // --shard overrides the environment. Shard 1/1 is the whole campaign.
   EXPECT_THAT(alone("GTEST_SHARD_INDEX=3 GTEST_TOTAL_SHARDS=3 assay campaign plan.json --shard 1/1 "
                     "--out s --quiet"),
               Exits(0));
@@ -335,8 +338,8 @@ TEST_F(CampaignTool, ShippedPlans) {
       {"attention", ""},
       {"hard", ""}};
   for (const auto& [name, fingerprint] : plans) {
-    // A campaign makes a matrix of each cell before its first share. The matrices of these plans
-    // are large.
+    // A campaign makes a matrix of each cell before its first block. The matrices of these plans
+    // are large, so they are left out if the tests walk only a share of all cases.
     if (walks_a_share() && (name == "large" || name == "hard")) continue;
     const std::string plan = std::string(ASSAY_SOURCE_DIR "/plans/") + name + ".json";
     EXPECT_THAT(alone("assay campaign " + plan + " --quiet --shard 100000/100000 --out " + name),
@@ -346,8 +349,8 @@ TEST_F(CampaignTool, ShippedPlans) {
   }
 }
 
-// Float32 sums never equal the golden result's bits. The gate fails every clean matrix, and so
-// every fault.
+// Float32 sums never equal the golden result's bits. So bit_equal fails every clean matrix and thus
+// every fault, and its rates are reported as void.
 TEST_F(CampaignTool, AGateThatFailsCleanResultsIsVoid) {
   write("void.json", R"({"schema": 1, "name": "v", "seed": 1, "cells": [{"dtype": "float32",
       "shape": [16, 256, 32], "distribution": "normal", "clean_rows": 128,
@@ -363,8 +366,8 @@ TEST_F(CampaignTool, AGateThatFailsCleanResultsIsVoid) {
   EXPECT_EQ(json("r.json")["cells"][0]["gates"][1]["void"], false);
 }
 
-// Published rates from the command line, in a table with other columns. The plan's remark stands
-// beside a rate that differs. Existing blocks are only read again.
+// Published rates can come from the command line, in a table with other columns. The plan's remark
+// stands beside a rate that differs. Blocks that exist are read and not computed again.
 TEST_F(CampaignTool, PublishedOnTheCommandLine) {
   write("p.json", R"({"schema": 1, "name": "p", "seed": 1,
       "remarks": [{"bits": [14], "remark": "as printed there"}],
@@ -388,7 +391,8 @@ TEST_F(CampaignTool, PublishedOnTheCommandLine) {
               StartsWith("error: --published: t.csv: line 1: the head has no column "));
 }
 
-// A table with several thresholds of an algorithm, and without a column for the dtype.
+// A table of published rates may have several thresholds of an algorithm, and no column for the
+// dtype.
 TEST_F(CampaignTool, PublishedVariantsOfAThreshold) {
   const auto plan_with = [](const std::string& gate) {
     return R"({"schema": 1, "name": "p",
@@ -430,8 +434,8 @@ TEST_F(CampaignTool, PublishedVariantsOfAThreshold) {
               StartsWith("error: p.json: variant 1: no cell has the gate a_abft\n"));
 }
 
-// Files of an older version. Its blocks have the same format, so that their results are made again
-// with this version's intervals. A block that cannot be read is refused in one line.
+// Blocks of an older version have the same format, so `merge` makes results from them with this
+// version's intervals. A block that cannot be read is refused in one line.
 TEST_F(CampaignTool, BlocksOfAnOlderVersion) {
   EXPECT_THAT(alone("assay campaign plan.json --out out --quiet"), Exits(0));
   const std::string right = read("out/results.json"), block = read("out/blocks/000003.txt");

@@ -13,7 +13,7 @@ using testing::StartsWith;
 
 class CompareArrays : public ProgramTest {
  protected:
-  // Right and wrong arrays in files of every kind; those of PyTorch by its own layout, with
+  // Makes right and wrong arrays in files of every kind. Those of PyTorch have its layout, with
   // stand-ins for its classes.
   void make_arrays() const {
     python(R"py(
@@ -76,7 +76,8 @@ TEST_F(CompareArrays, WhatIsInferredIsSaid) {
       ran.out,
       HasSubstr("\nnote: bf.bin: the shape [24] was inferred from the size of the file\n"
                 "note: gold64.bin: the shape [24] was inferred from the size of the file\n"));
-  // A failure has this note, too, and its reproducer line gives the same text.
+  // A failure's report has the note on an inferred shape, too, and its reproducer line gives the
+  // same text.
   ran = run("assay compare y.bin x.npy --dtype-actual float32 --standard torch");
   EXPECT_THAT(ran, Exits(1));
   EXPECT_THAT(ran.out, HasSubstr("y.bin: the shape [4, 6] was taken from x.npy\n"));
@@ -133,8 +134,8 @@ TEST_F(CompareArrays, ArchivesByName) {
   EXPECT_THAT(ran.out,
               HasSubstr("\nreproduce: assay compare bad.pt:/a good.pt:/a --standard torch\n"));
   EXPECT_THAT(run("assay compare bad.pt:/a good.pt:/a --standard torch"), Exits(1));
-  // Here b is bfloat16 on one side, and on the other side the values that it was rounded from. a is
-  // equal on both sides.
+  // In one file b is bfloat16, and in the other one it has the values that were rounded to
+  // bfloat16. a is equal in both. So both arrays pass.
   EXPECT_THAT(run("assay compare x.safetensors good.npz --standard torch"), Exits(0));
   EXPECT_THAT(run("assay compare x.safetensors good.npz --dtype float16"),
               Exits(2,
@@ -144,7 +145,7 @@ TEST_F(CompareArrays, ArchivesByName) {
               Exits(3,
                     "error: good.pt: and none.npz have no array of the same name: a, b, only in "
                     "the one; p, q in the other. Name two arrays: good.pt:/a none.npz:/p"));
-  // A file that is compared with itself proves nothing.
+  // A file that is compared with itself proves nothing, so the verdict is untrusted.
   EXPECT_THAT(run("assay compare good.pt good.pt --standard torch"), Exits(4));
 }
 
@@ -161,8 +162,8 @@ header = json.dumps({"a": {"dtype": "F32", "shape": [4, 6], "data_offsets": [0, 
 open("only_a.safetensors", "wb").write(struct.pack("<Q", len(header)) + header + x.tobytes())
 )py");
   const std::string standard = " --standard torch";
-  // Its name is looked up in the other file, on both sides. Further arrays of the other file are
-  // reported.
+  // The name of a file's only array is looked up in the other file, on whichever side that is.
+  // Further arrays of the other file are reported.
   for (const char* pair : {"only_a.npz two.npz", "two.npz only_a.npz", "only_a.safetensors good.pt",
                            "good.npz only_a.safetensors"}) {
     const Ran ran = run("assay compare " + std::string(pair) + standard);
@@ -284,7 +285,7 @@ f["u16"] = np.zeros(3, dtype="u2")
   }
 }
 
-// The page's own commands.
+// Runs the commands of docs/arrays.md.
 TEST_F(CompareArrays, CommandsOfThePage) {
   make_arrays();
   python(R"py(

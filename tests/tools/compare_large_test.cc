@@ -119,7 +119,7 @@ TEST_F(CompareNpz, ArchivesThatAreNone) {
                 Exits(2, std::string("error: ") + message));
   }
   EXPECT_THAT(run("assay compare twice.npz:/b b.npy --standard bit_equal"), Exits(0));
-  // Archives that would fill memory or disk.
+  // Archives that would fill memory or disk are refused.
   EXPECT_THAT(run("assay compare bomb.npz a.npy").err,
               StartsWith("error: bomb.npz: a.npy: says that it has 4294967280 bytes, which "));
   EXPECT_THAT(run("assay compare header.npz a.npy"),
@@ -132,7 +132,8 @@ TEST_F(CompareNpz, ArchivesThatAreNone) {
   EXPECT_THAT(ran.out, IsEmpty());
 }
 
-// Pieces of every size, from every kind of file and layout, are the array.
+// An array that is read in pieces of any size has the same elements, for every kind of file and
+// layout.
 TEST_F(CompareNpz, PiecesAreTheArray) {
   python(R"py(
 import h5py, numpy as np
@@ -162,7 +163,7 @@ y = np.full_like(x, 2.5); y.tofile("never.raw"); y[3] = x[3]; y.tofile("late.raw
       source->read(begin, std::min(piece, size - begin),
                    reinterpret_cast<std::byte*>(bytes.data()) + begin * 4);
     }
-    // Once more, out of order.
+    // Reads the pieces once more, from the last to the first.
     std::string again(bytes.size(), '?');
     for (std::int64_t begin = (size - 1) / piece * piece; begin >= 0; begin -= piece) {
       source->read(begin, std::min(piece, size - begin),
@@ -184,8 +185,8 @@ y = np.full_like(x, 2.5); y.tofile("never.raw"); y[3] = x[3]; y.tofile("late.raw
   }
 }
 
-// 64 Mi float32, 256 MiB a file, under 140 MB of address space, the program itself included. The
-// files have holes and take no room on the disk.
+// Compares arrays of 64 Mi float32 elements, 256 MiB in each file, with at most 140 MB of address
+// space, which includes the program itself. The files have holes and take no room on the disk.
 class CompareLarge : public ProgramTest {
  protected:
   static constexpr std::int64_t kRows = 64, kColumns = 1 << 20;
@@ -195,7 +196,7 @@ class CompareLarge : public ProgramTest {
     if (is_emulated()) GTEST_SKIP() << "the emulator needs address space of its own";
   }
 
-  // Zeros but for an element; all of it after `header`.
+  // Writes a file of `header` and an array behind it. All elements but one are zero.
   void make_sparse(const std::string& name, const std::string& header, std::int64_t element,
                    float value) const {
     std::ofstream out(path(name), std::ios::binary);
@@ -261,7 +262,7 @@ TEST_F(CompareLarge, PyTorchSafetensorsAndOnnxInBoundedMemory) {
       R"({"x": {"dtype": "F32", "shape": [64, 1048576], "data_offsets": [0, 268435456]}})";
   header.resize(96, ' ');
   make_sparse("x.safetensors", std::string("\x60\0\0\0\0\0\0\0", 8) + header, last, 1.5F);
-  // TensorProto: dims, data_type, and the head of raw_data of 2^28 bytes.
+  // The header is a TensorProto's: dims, data_type, and the head of raw_data, which has 2^28 bytes.
   make_sparse("x.pb", std::string("\x08\x40\x08\x80\x80\x40\x10\x01\x4a\x80\x80\x80\x80\x01", 14),
               last, 1.5F);
   python(R"py(
@@ -281,7 +282,8 @@ with zipfile.ZipFile("x.pt", "a", zipfile.ZIP_DEFLATED, compresslevel=1) as z:
   }
 }
 
-// Column-major files cannot be read in order. Their contents are the same.
+// Column-major files cannot be read in the order of their bytes. They still compare equal to
+// row-major files with the same elements, in little memory.
 TEST_F(CompareLarge, ColumnMajorInBoundedMemory) {
   python(R"py(
 import numpy as np, os

@@ -10,7 +10,7 @@ using testing::StartsWith;
 
 class Compare : public ProgramTest {
  protected:
-  // Arrays of NumPy in every dtype and layout, named after what they are.
+  // Makes NumPy's arrays in every dtype and layout. Each file is named after what it holds.
   void make_arrays() const {
     python(R"py(
 import numpy as np
@@ -151,7 +151,8 @@ TEST_F(Compare, DatasetsOfHdf5Files) {
   EXPECT_THAT(run("assay compare text.h5:/x g.h5:/cases/x/golden"), Code(2));
 }
 
-// A dataset of any HDF5 file, without an attribute of assay. Its stored type gives the dtype.
+// Any HDF5 file's dataset can be compared, even if it has no attribute of assay. Its stored type
+// gives the dtype.
 TEST_F(Compare, PlainHdf5Files) {
   python(R"py(
 import h5py, numpy as np
@@ -201,7 +202,7 @@ TEST_F(Compare, ReproducerGivesTheSameVerdict) {
   EXPECT_EQ(again.out, first.out);
 }
 
-// The counts are numpy.allclose's, on thousands of arrays of every kind.
+// The numbers of mismatches agree with NumPy's, on thousands of arrays of every kind.
 TEST_F(Compare, CountsAgreeWithNumpy) {
   const Ran ran = run(ASSAY_PYTHON " '" ASSAY_SOURCE_DIR "/tests/tools/numpy_counts.py'");
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;

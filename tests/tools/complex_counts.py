@@ -40,11 +40,11 @@ def parts_of(kind):
 
 
 def pairs(kind):
-    """Every special part beside every other, and numbers that nearly agree."""
+    """Returns pairs in which every special part meets every other, and pairs of numbers that nearly agree."""
     special = parts_of(kind)
     numbers = np.array(list(itertools.product(special, special)), special.dtype)
     some = rng.integers(0, len(numbers), (2, 4000))
-    # One part of each is often the other's.
+    # In half of the pairs the real parts are made equal, and in half of them the imaginary parts.
     actual, expected = numbers[some[0]].copy(), numbers[some[1]].copy()
     same = rng.random(expected.shape) < 0.5
     actual[same] = expected[same]
@@ -63,8 +63,8 @@ def verdicts(actual, expected, rtol, atol, equal_nan):
     a, e = (np.ascontiguousarray(x.astype("f8")).view("c16")[:, 0] for x in (actual, expected))
     finite = np.isfinite(a) & np.isfinite(e)
     with np.errstate(all="ignore"):
-        # The other pairs are judged by NumPy's own ==. isclose of NumPy 1.24 first multiplies them
-        # by one, which turns the finite part beside an infinite one into NaN.
+        # Pairs that are not finite are judged by NumPy's ==. isclose of NumPy 1.24 is not used for them, because it
+        # first multiplies them by one, which turns the finite part beside an infinite one into NaN.
         by_numpy = (a == e) | (equal_nan & np.isnan(a) & np.isnan(e))
         by_numpy[finite] = np.isclose(a[finite], e[finite], rtol=rtol, atol=atol)
         sizes = np.abs([a, e, a - e])
@@ -109,19 +109,19 @@ for kind in ("complex32", "complex64", "complex128"):
         verdict = assay(kind, actual, expected, *bound)
         check(what, verdict["mismatches"] == int((~wanted).sum()), verdict["mismatches"], "by NumPy", int((~wanted).sum()))
         compared += len(wanted)
-        # The pairs that the others pass, and those that they refuse, are compared separately. This
-        # checks the verdict of every pair.
+        # The pairs that NumPy passes, and those that it does not, are compared separately. This checks assay's verdict
+        # on every pair.
         for side, of, count in (("passes", wanted, 0), ("mismatches", ~wanted, int((~wanted).sum()))):
             alone = assay(kind, actual[of], expected[of], *bound)
             check(what, alone["mismatches"] == count, side, alone["mismatches"], [
                 (w["actual"], w["expected"]) for w in alone["worst"]])
-        # The worst elements are shown as the parts that they are.
+        # The report shows the real and imaginary parts of the worst elements without rounding.
         for entry in verdict["worst"]:
             i = entry["index"][0]
             for side, of in (("actual", actual), ("expected", expected)):
                 shown = [float(x) for x in entry[side]]
                 check(what, np.array_equal(shown, of[i].astype("f8"), equal_nan=True), side, shown, of[i])
-        # Metrics of magnitudes, over what is finite.
+        # Metrics are about the magnitudes of complex numbers, and only about elements that are finite.
         ordinary = np.arange(4000, len(wanted))
         a, e = (x[ordinary].astype("f8").view("c16")[:, 0] for x in (actual, expected))
         check(what, verdict["metrics"]["actual"]["nan"] == int(np.isnan(actual).any(1).sum()), "NaN")

@@ -33,7 +33,7 @@ class Conformance : public ProgramTest {
   }
 };
 
-// The judge's decision about one element, or a run of them.
+// Returns true if the judge passes all elements of [first, first + count).
 bool within(const Tensor& a, const Tensor& e, std::int64_t first, std::int64_t count,
             const Bound& bound) {
   const auto part = [&](const Tensor& t) {
@@ -45,8 +45,8 @@ bool within(const Tensor& a, const Tensor& e, std::int64_t first, std::int64_t c
   return judge(part(a), part(e), bound, options).mismatches == 0;
 }
 
-// 301 440 pairs: random ones, pairs at the bound and a few units in the last place around it, and
-// all pairs of special values. No pair of float64 is left out.
+// Compares with numpy.isclose on 301 440 pairs: random ones, pairs at the bound and a few units in
+// the last place around it, and all pairs of special values. No pair of float64 is left out.
 TEST_F(Conformance, NumpyIsclose) {
   ASSERT_EQ(run(ASSAY_PYTHON " '" ASSAY_SOURCE_DIR "/tests/tools/numpy_close.py'").code, 0);
   const int rules = static_cast<int>(array("rules").view().value_at(0));
@@ -78,7 +78,7 @@ TEST_F(Conformance, NumpyIsclose) {
       EXPECT_EQ(differing, 0);
       EXPECT_GT(agreed * step, bits == "64" ? 30000 : 5000);
     }
-    // assert_allclose, of 64 pairs at a time.
+    // Compares with assert_allclose, which decides about 64 pairs at a time.
     const Tensor a = array("blocks_a_" + k), e = array("blocks_e_" + k),
                  passes = array("passes_" + k);
     int passed = 0;
@@ -99,7 +99,7 @@ TEST_F(Conformance, H5diffCounts) {
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
 }
 
-// Worked cases of the documentation of torch.testing.assert_close.
+// Tests the examples in the documentation of torch.testing.assert_close.
 struct Torch {
   Outcome operator()(const char* dtype, std::vector<double> actual, std::vector<double> expected,
                      std::optional<bool> equal_nan = {}, const char* expected_dtype = nullptr,
@@ -157,13 +157,13 @@ TEST(TorchRules, IntegersAndBoolAreExact) {
   }
   EXPECT_EQ(torch("bool", {1, 0}, {1, 0}), kPass);
   EXPECT_EQ(torch("bool", {1, 1}, {1, 0}), kFail);
-  // With tolerances, which torch takes for integers too.
+  // Integers may differ if tolerances are given, as in torch.
   EXPECT_EQ(torch("int32", {101, 7}, {100, 7}, {}, nullptr, 0.0, 1.0), kPass);
   EXPECT_EQ(torch("int32", {102, 7}, {100, 7}, {}, nullptr, 0.0, 1.0), kFail);
   EXPECT_EQ(torch("int32", {101, 7}, {100, 7}, {}, nullptr, 0.01, 0.0), kPass);
 }
 
-// torch wants both or none of rtol and atol; here the other one is 0.
+// torch requires both of rtol and atol or neither. In assay the one that is not given is 0.
 TEST(TorchRules, OneToleranceAlone) {
   EXPECT_EQ(torch("float32", {1.05, 5}, {1, 5}, {}, nullptr, 0.1), kPass);
   EXPECT_EQ(torch("float32", {0.9e-5, 5}, {0, 5}, {}, nullptr, 0.0), kFail);

@@ -18,7 +18,7 @@ import numpy as np
 rng = np.random.default_rng(1717)
 CASES = 600
 LEVELS = {"l0": (10, 2, 2), "l1": (5, 1.5, 1.5), "l2": (2, 1.2, 1.2)}
-# small value, and the error that counts for elements below it
+# For each dtype: the value below which elements are small, and the error above which a small element is counted.
 SMALL = {"float16": (2**-11, 2**-16), "float32": (2**-14, 2**-30)}
 
 
@@ -70,7 +70,7 @@ def triple(name, level):
     dtype = np.dtype(name)
     small_value, small_atol = SMALL[name]
     g = rng.standard_normal(n) * rng.choice([small_value, 8 * small_value, 1, 100])
-    if rng.random() < 0.3:  # about the small value itself
+    if rng.random() < 0.3:  # half of the elements are at the limit of small values or beside it
         g = np.where(rng.random(n) < 0.5, small_value * rng.choice([1, 1 + 2**-9, 1 - 2**-9], n), g)
     g = g.astype(dtype).astype(np.float64)
     size = rng.choice([0, 2**-9, 2**-6]) * np.abs(g)

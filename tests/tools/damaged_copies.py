@@ -251,13 +251,13 @@ def run(program, words, folder):
         process = subprocess.Popen([program] + words, cwd=folder, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.DEVNULL, stderr=said)
         code, memory = wait(process.pid)
-        process.returncode = 0  # it was waited for
+        process.returncode = 0  # wait() has waited for the process, so Popen must not
         said.seek(0)
         return came_of(code, memory, said.read())
 
 
 def run_python(program, file, folder):
-    """Python's writer, for which `assay` looks at the file (docs/reliability.md)."""
+    """Copies a file by Python's writer, for which the program `assay` checks the file first (docs/reliability.md)."""
     pid = os.fork()
     if pid == 0:
         code = 3
@@ -293,7 +293,7 @@ def main():
         make(path, **how)
         lost += check_whole(asked.assay, folder, path.name)
         sources.append((name, path.read_bytes()))
-    # A copy is a file of assay's own layout. It is copied again.
+    # A copy is stored as assay itself stores files. It is one more file to damage and to copy.
     own = folder / "base_own.h5"
     subprocess.run([asked.assay, "pack", "base_plain.h5", "--out", own.name], cwd=folder, check=True,
                    capture_output=True)

@@ -56,7 +56,7 @@ BASES = {
 
 
 def damaged(data, draw):
-    """A few bytes flipped, overwritten or moved, mostly where HDF5's own structures lie."""
+    """Returns the data with a few bytes flipped, overwritten or moved, mostly where HDF5's own structures lie."""
     data = bytearray(data)
     places = [i for word in WORDS for i in range(len(data)) if data.startswith(word, i)]
     for _ in range(draw.choice([1, 1, 2, 3, 6])):
@@ -82,7 +82,7 @@ def damaged(data, draw):
 def run(command):
     """Returns the outcome of a command: "answered", "refused", or how it was lost."""
     limited = ["/bin/sh", "-c", f'ulimit -v {MEMORY_KIB}; ulimit -c 0; exec "$@"', "sh"] + command
-    if os.environ.get("ASSAY_SANITIZED"):  # which takes address space without end
+    if os.environ.get("ASSAY_SANITIZED"):  # sanitizers take very much address space, so it is not limited
         limited = command
     try:
         done = subprocess.run(limited, capture_output=True, timeout=SECONDS, stdin=subprocess.DEVNULL)
@@ -110,7 +110,7 @@ def main():
         path = asked.folder / f"base_{name}.h5"
         make(path, **how)
         sources.append((name, path.read_bytes()))
-    # As assay itself writes them.
+    # Files that assay itself writes are damaged, too.
     for options in [], ["--compress"]:
         path = asked.folder / "base_own.h5"
         subprocess.run([asked.assay, "pack", str(asked.folder / "base_plain.h5"), "--out", str(path)]

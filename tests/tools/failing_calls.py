@@ -144,7 +144,7 @@ class Command:
                      default=-1)
         counts = collections.Counter(call for _, call in lines)
         before = collections.Counter(call for _, call in lines[:loaded + 1])
-        # The loader maps each library in a few steps after it has opened it.
+        # The loader maps each library in a few steps after it has opened it, so 5 more calls of mmap are its own.
         before["mmap"] += 5
         return {call: range(before[call] + 1, counts[call] + 1) for call in calls}
 

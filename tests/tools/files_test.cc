@@ -10,7 +10,7 @@ using testing::StartsWith;
 
 class Files : public ProgramTest {
  protected:
-  // Every subcommand that reads a dataset file, at that file.
+  // Returns a command line for each subcommand that reads a dataset file. All of them read `file`.
   static std::vector<std::string> lines(const std::string& file) {
     return {"assay gate " + file,
             "assay gate " + file + " --machine exact",
@@ -20,7 +20,7 @@ class Files : public ProgramTest {
             "assay golden " + file + " --out o.h5",
             "assay inject " + file + " --fault flip,bit=1 --out o.h5"};
   }
-  // All of them refuse it with one line, and write nothing.
+  // All of these commands refuse the file with one line, and write nothing.
   void expect_refused(const std::string& file, const std::string& message, int code = 2) const {
     make("good.h5", {product("x")});
     for (const std::string& line : lines(file)) {
@@ -84,7 +84,7 @@ with h5py.File("new.h5", "w") as f: f.attrs["assay_schema"] = 3
   expect_refused("new.h5", "/: has assay_schema 3; this version reads schemas 1 and 2");
 }
 
-// Nothing to compare: exit code 3.
+// In a file without a case there is nothing to compare, so the exit code is 3.
 TEST_F(Files, WithoutACase) {
   python(R"py(
 import h5py

@@ -329,7 +329,8 @@ TEST_F(GateAbft, InfinitiesByEveryThreshold) {
     for (const auto& c : report["cases"]) {
       const std::string name = c["case"];
       const bool wrong = name == "infinite" || name == "nan";
-      if (c["abft"]["outcome"] == "not_comparable") continue;  // it does not take the dtype
+      // The threshold is not for this dtype.
+      if (c["abft"]["outcome"] == "not_comparable") continue;
       ++judged;
       EXPECT_EQ(c["abft"]["outcome"], wrong ? "fail" : "pass") << name << " " << threshold.name;
     }
@@ -349,8 +350,8 @@ TEST_F(GateAbft, InfinitiesByEveryThreshold) {
 
 // --- No alarm on right results ------------------------------------------------------------------
 
-// Each product that these `generate` options make on this machine passes the checksums and the
-// bound of its accumulation.
+// Expects that each product that these options of `generate` make on this machine passes the
+// checksums and the bound of its accumulation.
 class RightResults : public ProgramTest {
  protected:
   void expect_pass(const std::string& machine, const std::string& options) const {
@@ -384,7 +385,7 @@ TEST_F(RightResults, ConstantProducts) {
   expect_pass("cpu_mul_add", products + "16,4096,32");
 }
 
-// Results below float32's smallest normal, where emax has a floor.
+// Right results below float32's smallest normal raise no alarm, although emax has a floor there.
 TEST_F(RightResults, BelowTheNormalRange) {
   for (const char* machine : {"hopper", "ampere", "ascend910b", "cpu_fma"}) {
     for (const char* scale : {"1e-19", "1e-20", "1e-21"}) {
@@ -394,7 +395,8 @@ TEST_F(RightResults, BelowTheNormalRange) {
   }
 }
 
-// Factors 1 / (i + k + 1), as in a Hilbert matrix: the sums hardly grow.
+// Factors 1 / (i + k + 1), as in a Hilbert matrix, have sums that hardly grow. Right products of
+// them raise no alarm.
 TEST_F(RightResults, OfHilbertMatrices) {
   constexpr std::int64_t kDepth = 8192, kSide = 16;
   const Format& f32 = format_named("float32");

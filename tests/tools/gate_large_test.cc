@@ -11,8 +11,8 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// Cases of 512 MiB under 160 MB of address space, the program itself included. The file has holes
-// and takes no room on the disk.
+// Judges cases of 512 MiB with at most 160 MB of address space, which includes the program itself.
+// The file has holes and takes no room on the disk.
 class GateLarge : public ProgramTest {
  protected:
   void SetUp() override {

@@ -167,7 +167,7 @@ TEST_F(GateMany, OutputsInFoldersOfTheSameFiles) {
   EXPECT_EQ(report["cases"][2]["outcome"], "not_comparable");
   EXPECT_EQ(report["cases"][2]["because"], "out has no only.h5");
   EXPECT_THAT(ran.out, HasSubstr("\nnote: out/more.h5 was not judged: gold has no more.h5\n"));
-  // Several files of outputs for one golden file: by the names of cases.
+  // Several files of outputs for one golden file are paired by the names of cases.
   make("g.h5", {product("x"), product("y")});
   folder("parts");
   make("parts/1.h5", {product("x", 0, "npu")});
@@ -324,7 +324,7 @@ TEST_F(GateMany, NoReportReplacesAFileOfAFolder) {
   EXPECT_THAT(
       run("assay gate dir --json dir/a.h5"),
       Exits(2, "error: dir/a.h5 lies in dir, which is an input; --json must lie elsewhere"));
-  // A later run would read this file.
+  // A later run would read this file, so it is refused as an output.
   EXPECT_THAT(run("assay gate dir --save-failures dir/new.h5"),
               Exits(2,
                     "error: dir/new.h5 lies in dir, which is an input; --save-failures must lie "
@@ -366,7 +366,7 @@ TEST_F(Repro, RefusesWhatIsNoLineOfAssay) {
               Exits(2, "error: the line must not be a `repro` line"));
   EXPECT_THAT(run("assay repro \"assay gate 'g.h5\""), Exits(2, "error: a quote ' is not closed"));
   EXPECT_THAT(run("assay repro 'assay frob g.h5'"), Code(2));
-  // `repro` does not pass the line to a shell.
+  // `repro` does not pass the line to a shell, so that it runs no other command.
   EXPECT_THAT(run("assay repro 'assay gate g.h5; touch ran'"), Code(2));
   EXPECT_THAT(run("assay repro 'assay gate $(touch ran)'"), Code(2));
   EXPECT_FALSE(exists("ran"));

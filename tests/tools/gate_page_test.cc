@@ -39,11 +39,11 @@ TEST_F(GatePage, SaysWhatRanWhereAndWhen) {
   EXPECT_THAT(page, fact("date", "2026-03-01 00:00:00 UTC"));
   const Ran host = run("uname -n");
   EXPECT_THAT(page, fact("host", "<code>" + host.out.substr(0, host.out.size() - 1) + "</code>"));
-  std::string version = run("assay --version").out;  // "assay 0.2.0 (commit abc, HDF5 ..."
+  std::string version = run("assay --version").out;  // as in "assay 0.2.0 (commit abc, HDF5 ..."
   version = version.substr(0, version.find(' ', 6));
   EXPECT_THAT(page, HasSubstr("<dt>made by</dt><dd>" + version));
   EXPECT_THAT(page, HasSubstr("<footer>" + version + ", 2026-03-01 00:00:00 UTC</footer>"));
-  // The same run gives the same bytes.
+  // A second run with the same inputs gives a page of the same bytes.
   EXPECT_THAT(run("mv r.html first.html; " + gate + "r.html"), Exits(0));
   EXPECT_EQ(read("first.html"), read("r.html"));
   EXPECT_THAT(run("SOURCE_DATE_EPOCH=now assay gate g.h5 --html r.html"),
@@ -110,7 +110,7 @@ TEST_F(GatePage, EveryFailureCarriesItsLine) {
       EXPECT_THAT(read("r.html"), HasSubstr("\nreproduce: " + line));
     }
   }
-  // A file that cannot be read.
+  // The report of a file that cannot be read has a reproducer line, too.
   EXPECT_THAT(run("printf nothing > broken.h5; assay gate g.h5 broken.h5 --recorded p --junit "
                   "r.xml --html r.html"),
               Code(2));

@@ -10,7 +10,7 @@ using testing::Not;
 
 class GateReports : public ProgramTest {
  protected:
-  // The reproducer lines of an output.
+  // Returns the reproducer lines in a program's output.
   static std::vector<std::string> reproducers(const std::string& out) {
     std::vector<std::string> lines;
     const std::string mark = "\nreproduce: ";

@@ -117,7 +117,7 @@ TEST_F(GateSample, WhatIsNotSampledIsSaid) {
   EXPECT_THAT(other, Exits(3));
   EXPECT_THAT(other.out, HasSubstr("case y has no golden result; compute one from its inputs,"
                                    " and rows can be drawn only for products and attention"));
-  // Options that exclude each other, and a text that is not a sample.
+  // Options that exclude each other, and a text that is not a sample, are refused.
   EXPECT_EQ(run("assay gate g.h5 --outputs o.h5 --sample rows=20 --mutate").code, 2);
   const Ran wrong = run("assay gate g.h5 --outputs o.h5 --sample rows=x");
   EXPECT_EQ(wrong.code, 2);

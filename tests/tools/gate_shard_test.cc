@@ -57,7 +57,7 @@ TEST_F(GateShard, JoinedShardsAreTheWholeRun) {
                                   HasSubstr("\nc04: fail: 1 of 40 elements")));
     EXPECT_EQ(stripped("all.json"), stripped("whole.json")) << count;
   }
-  // Readers take a result of join for one of a whole run.
+  // Commands that read results, such as `regate`, read a result of `join` like that of a whole run.
   EXPECT_THAT(run("assay regate all.json --standard torch"), Exits(1));
 }
 
@@ -110,7 +110,7 @@ TEST_F(GateShard, WhatIsNoShardIsRefused) {
   EXPECT_EQ(json("p.json")["shard"], "1/1") << "it is left as it was";
 }
 
-// The script of the job array, as its tasks run it.
+// Runs the script of a job array as the array's tasks run it.
 TEST_F(GateShard, SlurmScript) {
   const std::string script = ASSAY_SOURCE_DIR "/examples/slurm/gate.sbatch";
   const auto task = [&](const std::string& what) {
@@ -123,7 +123,7 @@ TEST_F(GateShard, SlurmScript) {
   }
   EXPECT_THAT(task(formatted("bash {} join . 3", script)), Exits(1));
   EXPECT_EQ(json("result.json")["cases"].size(), 11u);
-  // A task that cannot begin has no part, and fails.
+  // A task that cannot begin fails and writes no part, so that `join` fails, too.
   EXPECT_EQ(task(formatted("SLURM_ARRAY_TASK_ID=2 bash {} shard . 3 none.h5", script)).code, 2);
   EXPECT_EQ(task(formatted("bash {} join . 3", script)).code, 2);
   EXPECT_EQ(task(formatted("bash {} shard .", script)).err,

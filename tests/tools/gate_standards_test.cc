@@ -108,7 +108,8 @@ np.savez('b.npz', x=np.ones(4, 'f4'))
                                   "or attention with its inputs. Only the elements decided\n"));
 }
 
-// A NaN that nobody expects, among a thousand elements.
+// Judges an output with one unexpected NaN among 1000 elements, also by rules as they were
+// published.
 TEST_F(GateStandards, APublishedRuleIsAskedForAndSaid) {
   python(R"(
 import h5py, numpy as np
@@ -124,7 +125,8 @@ with h5py.File('nan.h5', 'w') as f:
         case[at].attrs['dtype'] = 'float16'
 )");
   EXPECT_THAT(run("assay gate nan.h5 --standard ttk_close"), Exits(1));
-  // 1 - 999 / 1000 is more than 0.001 in float64, so that one of a thousand fails there, too.
+  // The published rule compares 1 - 999 / 1000 with 0.001. In float64 the difference is larger, so
+  // one mismatch of 1000 elements fails under the published rule, too.
   EXPECT_THAT(run("assay gate nan.h5 --standard ttk_close,as_published"), Exits(1));
   const Ran ran = run("assay gate nan.h5 --standard ttk_requant,as_published");
   EXPECT_THAT(ran, Code(3));
@@ -166,7 +168,7 @@ with h5py.File('nan.h5', 'w') as f:
               HasSubstr("verify_result itself says fail: "));
   EXPECT_THAT(read("r.xml"), HasSubstr(note));
   EXPECT_THAT(read("r.html"), HasSubstr("verify_result,as_published"));
-  // The same holds if a case's attribute names the standard.
+  // A case's attribute may also name a standard as it was published.
   EXPECT_THAT(run("assay gate nan.h5 --case b --json r.json --histograms"), Exits(0));
   EXPECT_EQ(json("r.json")["cases"][0]["verdicts"][0]["bound"]["standard"],
             "verify_result,as_published");

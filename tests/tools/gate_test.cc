@@ -45,7 +45,8 @@ TEST_F(Gate, FailSaysWhatWhereAndHowToSeeItAgain) {
   EXPECT_THAT(ran.out, HasSubstr("\nreproduce: assay gate g.h5 --case x --recorded p\n"));
 }
 
-// Several outcomes: exit 2, else 1, else 3, else 4, else 0.
+// If cases have several outcomes, the exit code is the first one of 2, 1, 3, 4 and 0 that one of
+// these outcomes has.
 TEST_F(Gate, ExitCodesAndTheirPrecedence) {
   make("g.h5", one_of_each());
   const auto code = [&](const std::string& cases) {

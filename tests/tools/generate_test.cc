@@ -128,7 +128,7 @@ TEST_F(Generate, SameBytesTwiceWhateverTheThreads) {
   EXPECT_LT(read("z.h5").size(), read("x.h5").size());
 }
 
-// The inputs themselves are frozen. Whoever makes them, on any machine, gets these.
+// The inputs that a seed makes never change. Every version on every machine makes these bits.
 TEST_F(Generate, BitsAreFrozen) {
   EXPECT_THAT(run("assay generate matmul --dtype bfloat16 --shape 4,6,5 --quiet --out g.h5"),
               Exits(0));
@@ -142,7 +142,8 @@ TEST_F(Generate, BitsAreFrozen) {
   EXPECT_THAT(b, ElementsAre(0x3fae, 0x3d7e, 0xbd90, 0x3d15));
 }
 
-// docs/generate.md says how a normal is drawn; Python follows it, with its own log, sin and cos.
+// docs/generate.md says how normally distributed values are drawn. Python draws the same values by
+// this description, with its own log, sin and cos.
 TEST_F(Generate, PythonDrawsTheSame) {
   EXPECT_THAT(run("assay generate matmul --dtype float64 --shape 40,50,3 --seed 77 --quiet --out "
                   "g.h5"),
@@ -228,7 +229,7 @@ TEST_F(Generate, ABatchMakesOneFile) {
               ElementsAre("add/float16/3x4/normal/seed0", "add/float32/3x4/normal/seed0", "e",
                           "sub/float32/2/normal/seed7", "sub/float32/2/normal/seed8"));
   EXPECT_THAT(text("g.h5", "e", "why"), StartsWith("it's \"hard\"; rtol, atol: "));
-  // A line makes what the command makes.
+  // A line of the batch makes the same case as a command with its arguments.
   EXPECT_THAT(run("assay generate sub --dtype float32 --shape 2 --seed 8 --tolerance --quiet --out "
                   "one.h5"),
               Exits(0));
@@ -296,7 +297,8 @@ TEST_F(Generate, WhatItMakesCanBeGated) {
               Exits(0));
 }
 
-// The reference uses 1e-4, gamma and scale in float64. Kernels use their float32 values.
+// Golden results use the constants 1e-4, gamma and scale in float64. Kernels use their float32
+// values, for which the tolerances have room.
 TEST_F(Generate, ConstantsOfGoldenResultsAreFloat64) {
   const std::string tiny =
       "assay generate quantize --dtype float32 --shape 8 --distribution "
@@ -315,7 +317,8 @@ TEST_F(Generate, ConstantsOfGoldenResultsAreFloat64) {
           << file << machine;
     }
   }
-  // On a slope of 1 a sample is its own coordinate: 0 + gamma 8 1 + 4.
+  // The input rises by 1 for each column, so a sample equals its x coordinate. It is 0 (the left
+  // edge) + gamma times 8 (the width) times 1 (the offset) + 4 (half of the width).
   Case c;
   c.name = "roi";
   c.op = "deform_roi_pool";

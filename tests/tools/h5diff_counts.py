@@ -55,7 +55,8 @@ def check(what, theirs, ours):
 for kind in ("f4", "f8", "i4", "i1"):
     for turn in range(4):
         shape = (37, 53)
-        # Eighths: every difference and bound is exact in every dtype, so that no near-tie is rounded.
+        # The values are multiples of 1/8, so that differences and bounds are exact in every dtype. Rounding then
+        # decides nothing.
         if kind[0] == "f":
             a = rng.integers(-64, 65, shape) / 8.0
             b = a + rng.choice([0, 0, 0, 1, -1, 2, 8], shape) / 8.0
@@ -73,7 +74,7 @@ for kind in ("f4", "f8", "i4", "i1"):
         check((kind, turn, "exact"), h5diff(), assay("b.h5", "a.h5", 0.0, 0.0) + zeros)
         for delta in (0.125, 0.1, 1.0) if kind[0] == "f" else (1, 2):
             check((kind, turn, "-d", delta), h5diff("-d", str(delta)), assay("b.h5", "a.h5", 0.0, float(delta)))
-        # Thirds are never ratios of the eighths above, so that there is no tie.
+        # No ratio of the multiples of 1/8 above is 0.3331, so that there is no tie.
         ours = assay("b.h5", "a.h5", 0.3331, 0.0)
         if special and turn == 3:
             # h5diff never sees a difference if a is infinite. `assay compare` sees one unless b is

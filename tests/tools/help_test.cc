@@ -20,7 +20,8 @@ struct Described {
 
 class Help : public ProgramTest {
  protected:
-  // Without what would make a campaign a shard where the tests are shards themselves.
+  // Runs a command without the environment variables that make a campaign a shard. They are set if
+  // the tests themselves run as shards.
   Ran run(const std::string& line) const {
     return ProgramTest::run("unset GTEST_TOTAL_SHARDS GTEST_SHARD_INDEX\n" + line);
   }

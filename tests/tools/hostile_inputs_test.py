@@ -37,7 +37,7 @@ class Hostile(unittest.TestCase):
 
     def run_in_1_gib(self, *words):
         limited = ["/bin/sh", "-c", 'ulimit -v 1048576; exec "$@"', "sh", ASSAY, *map(str, words)]
-        if os.environ.get("ASSAY_SANITIZED"):  # which takes address space without end
+        if os.environ.get("ASSAY_SANITIZED"):  # sanitizers take very much address space, so it is not limited
             limited = limited[4:]
         return subprocess.run(limited, capture_output=True, text=True, timeout=120, cwd=self.folder,
                               stdin=subprocess.DEVNULL)
@@ -75,7 +75,7 @@ class Hostile(unittest.TestCase):
                 self.assertIn("error: ", ran.stderr)
 
     def test_strings_that_lead_nowhere(self):
-        # HDF5 1.10's H5Ocopy ends the process over the first file, and takes 4 GiB over the second.
+        # When H5Ocopy of HDF5 1.10 copies the first file, it ends the process. For the second one it takes 4 GiB.
         inject = ["inject", "--fault", "flip,bit=30", "--recorded", "npu", "--out"]
         gate = ["gate", "--recorded", "npu", "--rtol", "0", "--atol", "0", "--save-failures"]
         emulate = ["emulate", "--machine", "exact", "--out"]
@@ -370,7 +370,7 @@ class Hostile(unittest.TestCase):
         self.assertIn("description: red \\x1b[31m\n", out)
         self.assertIn("x_note: bell \\x07\n", out)
 
-    # Files that are written.
+    # The tests from here on are about files that `assay` writes.
 
     def test_closed_standard_descriptors(self):
         words = f"pack '{SAMPLE}' --out"

@@ -35,11 +35,11 @@ PLAIN = EVIL.replace("\x1b", "").replace("\x07", "").replace("\x7f", "")
 LONG = "n" * 10000
 BYTES = b"bad\xff\xfe\xc3(name"  # not UTF-8
 NOT_PRINTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-LONGEST = 2500  # of a line, but for one that repeats a command
+LONGEST = 2500  # the most characters of a printed line, except for a line that repeats a command
 
 
 class Page(html.parser.HTMLParser):
-    """Tags and data of a page; whether scripts are those that the page declares."""
+    """Parses a page: its tags and data, and whether its scripts are those that the page declares."""
 
     def __init__(self, text):
         super().__init__()
@@ -248,7 +248,7 @@ class HostileTexts(unittest.TestCase):
             self.all_commands(self.write_cases(
                 "dtypes.h5", lambda f, g: g["golden"].attrs.modify("dtype", text)))
 
-    # Folders that are written.
+    # The tests from here on are about folders that `assay` writes.
 
     def files(self):
         return sorted(str(file.relative_to(self.folder)) for file in self.folder.rglob("*"))
@@ -303,7 +303,7 @@ class HostileTexts(unittest.TestCase):
             self.run_assay("unpack", "broken.h5", "--case", "a", "--as", "npy", "--out", out, code=0)
             self.assertEqual(sorted(os.listdir(self.folder / out)), ["a", "assay_cases.json"])
 
-    # Arrays, and folders in the layouts of other projects.
+    # The tests from here on are about arrays, and about folders in the layouts of other projects.
 
     def test_arrays(self):
         x = np.arange(6, dtype=np.float32)

@@ -2,7 +2,7 @@
 
 
 def report(headline, counts, lost):
-    """Prints the headline, how many runs ended how, and each loss. Returns the exit code."""
+    """Prints the headline, the number of runs for each way to end, and each loss. Returns the exit code."""
     print(headline)
     for what in sorted(counts, key=str):
         print(f"  {what}: {counts[what]}")

@@ -48,7 +48,8 @@ TEST_F(Messages, PatternOfAFailureThroughEveryDoor) {
   }
   EXPECT_EQ(json("r.json")["cases"][1]["verdicts"][0]["where"], turn);
   EXPECT_EQ(json("r.json")["cases"][2]["verdicts"][0]["where"], zero);
-  // Rules on statistics, and two arrays without a case.
+  // The pattern of a failure is also found for rules on statistics, and for two arrays without a
+  // case.
   for (const char* standard : {"cann_ecosystem", "msprobe", "mlu_ops", "cutlass", "ulp(2)"}) {
     EXPECT_THAT(run(formatted("assay gate g.h5 --case turned --standard '{}'", standard)).out,
                 HasSubstr("where: the transpose of the output would pass"))
@@ -68,7 +69,7 @@ TEST_F(Messages, DtypesByTheNamesThatOthersHave) {
                               "--seed 1 --out g.h5",
                               name)),
                 Exits(0));
-    // The written file has the format's own name.
+    // The written file has the dtype's standard name, whichever of its names the user gave.
     EXPECT_THAT(run("assay inspect g.h5").out,
                 AllOf(HasSubstr("bfloat16"), Not(HasSubstr("bf16")), Not(HasSubstr("fp32"))))
         << name;
@@ -158,7 +159,7 @@ TEST_F(Messages, OutputDtypeThatTheCaseDoesNotSay) {
   const std::size_t at = ran.out.find(says);
   ASSERT_NE(at, std::string::npos) << ran.out;
   const std::size_t begin = at + says.size();
-  // The line does it.
+  // The command in the note sets the output dtype.
   EXPECT_THAT(run(std::string(ASSAY_PYTHON) + " -c " +
                   ran.out.substr(begin, ran.out.find('\n', begin) - begin)),
               Exits(0));
@@ -168,7 +169,7 @@ TEST_F(Messages, OutputDtypeThatTheCaseDoesNotSay) {
   make("g.h5", {c});
   EXPECT_THAT(run("assay gate g.h5").out,
               HasSubstr("the output is float32, the case's output dtype is bfloat16\n"));
-  // A gate by checksums only reports the same.
+  // A gate that judges only by checksums reports a wrong output dtype in the same words.
   Case gemm = product("gemm");
   gemm.attributes["output_dtype"] = std::string("float16");
   make("g.h5", {gemm});
@@ -196,7 +197,8 @@ TEST_F(Messages, FewFailuresOfManyCases) {
   EXPECT_THAT(ran, Exits(1));
   EXPECT_LT(ran.out.size(), 5000u);
   EXPECT_THAT(ran.out, StartsWith("case     outcome"));
-  // Failures first, then what cannot be trusted, then a count of the rest.
+  // The table has the failures first, then the untrusted cases, and then the number of the other
+  // cases.
   const std::string table = ran.out.substr(0, ran.out.find("\n\n"));
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 9);
   EXPECT_THAT(table, HasSubstr("\ncase002  fail"));

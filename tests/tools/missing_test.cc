@@ -17,13 +17,16 @@ using testing::Not;
 struct MissingCase {
   const char* layout;
   const char* tree;     // of datasets/interop
-  const char* prepare;  // shell command that leaves only cases that pass
+  const char* prepare;  // a shell command that leaves only cases that pass
   const char* gate;
   const char* output;  // an rm or sed command that takes away one side's array
   const char* golden;
-  const char* without_output;  // the case, and why it is not comparable
+  // The case without an output; `because` says why it is not comparable.
+  const char* without_output;
   const char* because;
-  const char* without_golden;  // the listed output, or "" if its case is not comparable
+  // The output that is listed because it has no golden result. It is "" if its case is reported as
+  // not comparable instead.
+  const char* without_golden;
 };
 
 const MissingCase kCases[] = {
@@ -154,7 +157,8 @@ TEST_F(Partners, GoldenFilesWithoutOutputsAreCounted) {
                         "pairs/gold/add_golden_1.bin, pairs/gold/add_golden_3.bin"));
   // Arrays of cases that were not chosen are not reported as missing.
   EXPECT_THAT(run(gate + " --case add_0"), Code(0));
-  // Bytes that are compared with nothing need no dtype.
+  // A golden result without an output is compared with nothing. So nothing needs to say the dtype
+  // of its bytes.
   ASSERT_EQ(run("for i in 0 2; do echo '{\"dtype\": \"float32\"}' > "
                 "pairs/gold/add_golden_$i.bin.json; done")
                 .code,

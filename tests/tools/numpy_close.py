@@ -19,12 +19,12 @@ rng = np.random.default_rng(20)
 
 
 def pairs(rtol, atol, dtype):
-    """Random pairs, pairs at the bound and around it, and all pairs of special values."""
+    """Returns random pairs, pairs at the bound and around it, and all pairs of special values."""
     info = np.finfo(dtype)
     e = rng.standard_normal(PAIRS) * 10.0 ** rng.integers(-12, 12, PAIRS)
     e[: PAIRS // 20] = 0.0
     bound = atol + rtol * np.abs(e)
-    # Multiples of the bound: well off it, and by a few units in the last place.
+    # The errors are far below or above the bound, or differ from it by a few units in the last place.
     off = rng.choice([0, 0.5, 0.999, 1, 1.001, 2, 1e3], PAIRS) + rng.integers(-4, 5, PAIRS) * 1.1e-16
     a = e + bound * off * rng.choice([-1, 1], PAIRS)
     special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, info.max, -info.max, info.tiny,
@@ -56,7 +56,7 @@ def main():
             if bits == 32:
                 made[f"near32_{k}"] = near & np.isfinite(wide_a) & np.isfinite(wide_e)
                 continue
-            # Half the blocks hold one pair that is not close.
+            # In half of the blocks, one of the 64 pairs is not close.
             good, bad = rng.permutation(np.flatnonzero(close)), rng.permutation(np.flatnonzero(~close))
             count = min(good.size // 64, 400)
             blocks = good[: 64 * count].reshape(count, 64).copy()

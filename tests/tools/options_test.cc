@@ -13,15 +13,15 @@ using testing::IsEmpty;
 using testing::IsSupersetOf;
 using testing::StartsWith;
 
-// What `assay COMMAND --help` lists.
+// An option or positional that `assay COMMAND --help` lists.
 struct Listed {
-  std::string name, type;  // "--json" and "FILE", "GOLDEN" and "FILE"
+  std::string name, type;  // such as "--json" and "FILE", or "GOLDEN" and "FILE"
 };
 
 struct Command {
-  std::string line;                  // a right one, that writes nothing
-  std::vector<std::string> inputs;   // the files in it
-  std::vector<std::string> outputs;  // options that name files
+  std::string line;                  // a valid command line that writes no file
+  std::vector<std::string> inputs;   // the files that `line` reads
+  std::vector<std::string> outputs;  // the command's options that name output files
   std::string wrong = {};            // a command line that fails, if `line` reads no files
 };
 
@@ -47,7 +47,8 @@ class Options : public ProgramTest {
         "--json c.json --quiet; assay gate g.h5 --shard 1/1 --json part.json --quiet");
   }
 
-  // Without what would make a campaign a shard where the tests are shards themselves.
+  // Runs a command without the environment variables that make a campaign a shard. They are set if
+  // the tests themselves run as shards.
   Ran run(const std::string& line) const {
     return ProgramTest::run("unset GTEST_TOTAL_SHARDS GTEST_SHARD_INDEX\n" + line);
   }
@@ -92,7 +93,7 @@ class Options : public ProgramTest {
            line.starts_with("inject ");
   }
 
-  // The options and positionals of a subcommand that take a value.
+  // Returns the options and positionals of a subcommand that take a value.
   std::vector<Listed> values_of(const std::string& command) const {
     std::istringstream help(run("assay " + command + " --help-all").out);
     std::vector<Listed> found;
@@ -269,7 +270,7 @@ TEST_F(Options, NoOutputIsAnOlderOne) {
       EXPECT_TRUE(!exists("new") || read("new") != "old") << line << " " << other;
     }
   }
-  // Options that are wrong, verdicts of every kind.
+  // Command lines with verdicts of every kind, and with wrong options.
   make("each.h5", one_of_each());
   const std::pair<const char*, int> lines[] = {
       {"assay gate each.h5 --recorded p --case pass", 0},

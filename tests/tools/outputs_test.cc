@@ -10,7 +10,8 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-// A layernorm with its mean and reciprocal deviation, and top-k with ties.
+// Makes a case of layernorm with the mean and the reciprocal deviation as further outputs, and a
+// case of top-k with ties.
 const char* const kMake = R"(
 import h5py, numpy as np
 
@@ -116,7 +117,8 @@ TEST_F(Outputs, TheWorstOfThemIsTheCases) {
 TEST_F(Outputs, IndicesMayDifferWhereValuesTie) {
   const Ran right = run("assay gate several.h5 --case topk");
   EXPECT_THAT(right, Exits(0));
-  // This also holds if a standard is given, which then applies to the values.
+  // Indices of tied values may also differ if --standard is given, which then applies to the
+  // values.
   EXPECT_THAT(run("assay gate several.h5 --case topk --standard torch"), Exits(0));
   change(
       "    f['cases/topk/outputs/npu/indices'][1, 0] = f['cases/topk/outputs/npu/indices'][1, "
@@ -290,7 +292,7 @@ TEST_F(Outputs, AFaultNamesTheOneThatBreaks) {
               Code(2));
 }
 
-// A product with the largest of its sizes.
+// Makes a case of a matrix product with two outputs: the product, and its largest absolute value.
 const char* const kProduct = R"(
 import h5py, numpy as np
 rng = np.random.default_rng(3)

@@ -65,7 +65,7 @@ COMMANDS = {
 # `golden`, `emulate` and `inject` may replace their own file.
 IN_PLACE = {"golden": "own.h5", "emulate": "own.h5", "inject": "own.h5",
             "emulate a machine's file": "product.h5"}
-# Places that are still empty, and that a later run would read.
+# Paths of files that do not exist yet, and that a later run would read.
 LATER = {
     "gate folders": ["g/new.npy", "o/deep/new.safetensors", "g/new.h5", "o/x.bin.json", "g/n.bin"],
     "gate pairs": ["o/new.bin", "g/new.bin"],
@@ -90,7 +90,7 @@ def save(folder, arrays):
 
 
 def make_inputs(root):
-    """Every kind of input, in a folder."""
+    """Makes a folder with every kind of input."""
     x = np.arange(1, 7, dtype=np.float32).reshape(2, 3)
 
     def cases(name, producer):

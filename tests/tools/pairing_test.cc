@@ -110,7 +110,8 @@ TEST_F(Pairing, AFolderOfBothSides) {
   EXPECT_EQ(outcomes("r.json"), "q:1=not_comparable q-1=fail");
 }
 
-// The same letters in other forms: composed and decomposed, large and small.
+// Names with the same letters in other forms, composed or decomposed, large or small, are different
+// names, so their arrays are not paired.
 TEST_F(Pairing, NamesThatOnlyLookAlikeAreOtherNames) {
   save(
       "save('folder', 'g', {'caf\\u00e9': x, 'Q': x})\n"
@@ -120,7 +121,8 @@ TEST_F(Pairing, NamesThatOnlyLookAlikeAreOtherNames) {
   EXPECT_THAT(ran.err, HasSubstr("none"));
 }
 
-// A name that a case cannot have, beside the name that it would be given.
+// A case cannot have the name q-1 or q+1, and is named q_1 instead. If different names become one
+// name in this way, the error shows both.
 TEST_F(Pairing, DifferentNamesThatBecomeOneAreAnErrorThatShowsBoth) {
   save(
       "save('folder', 'g', {'q-1': x, 'r': x})\nsave('folder', 'o', {'q+1': x, 'r': x})\n"
@@ -167,7 +169,8 @@ write('o.h5', 'outputs/npu', {'q_1': 'q+1', 'r_1': 'r-1', 's': 'another note', '
                              HasSubstr("'t_1'"), Not(HasSubstr("note"))));
 }
 
-// Keys that look like a path, like another archive's array, or like a file's ending.
+// The keys of an archive may look like a path, like another archive's array, or like a file's
+// ending. Arrays are paired only by equal keys.
 TEST_F(Pairing, KeysOfArchives) {
   save(
       "keys = ['a:b', 'a+b', 'x.npz:y', 'x.npz:/y', 'b.npy', '.', '..', 'golden', 'k/l', 'k']\n"
@@ -268,7 +271,8 @@ TEST_F(Pairing, ATableOfVerdictsHasThoseOfItsOwnRows) {
 
 // ---------------------------------------------------------------- files that cannot be read
 
-// One of several files of a folder is damaged, on either side or on both.
+// If one of several files of a folder is damaged, on either side or on both, only its own cases are
+// errors.
 TEST_F(Pairing, AFileThatCannotBeReadCostsItsOwnCasesOnly) {
   save(
       "save('folder', 'good', {'ok': x})\nsave('npz', 'npz', {'a': x, 'b': y})\n"
@@ -330,7 +334,9 @@ TEST_F(Pairing, ADamagedGoldenFileAmongSeveralLeavesTheOthersToAFolderOfOutputs)
   EXPECT_THAT(outcomes("r.json"), AllOf(HasSubstr("a=pass"), HasSubstr("(file)=error")));
 }
 
-// A link that leads nowhere, a pipe, a link to itself, a link to a folder and one back to its own.
+// Folders are read as usual if they hold a link to itself, a link to a folder, or a link back to
+// their own folder. An array that is a pipe or a link that leads nowhere is an error of its own
+// case.
 TEST_F(Pairing, LinksAndSpecialFilesInFolders) {
   save(
       "save('folder', 'g', {'a': x, 'm': x, 'l': x})\nsave('folder', 'o', {'a': x, 'l': x})\n"
@@ -376,7 +382,7 @@ TEST_F(Pairing, ADamagedListOfOneRankCostsItsOwnCallsOnly) {
   }
 }
 
-// Two files of a folder that give one case.
+// Two files of a folder that would be the same case are an error of only that case.
 TEST_F(Pairing, TwoFilesOfOneNameCostThatCaseOnly) {
   save(
       "save('folder', 'g', {'q': x, 'ok': x})\nsave('folder', 'o', {'q': x, 'ok': x})\n"

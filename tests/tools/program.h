@@ -20,7 +20,8 @@ struct Ran {
 };
 void PrintTo(const Ran& ran, std::ostream* to);
 
-// Exits(0): nothing on standard error either. Exits(2, "error: ..."): this one line there.
+// Exits(0) matches a run with this exit code and nothing on standard error. Exits(2, "error: ...")
+// matches a run with this one line on standard error.
 MATCHER_P(Exits, code, "") { return arg.code == code && arg.err.empty(); }
 MATCHER_P2(Exits, code, line, "") {
   return arg.code == code && arg.err == std::string(line) + "\n";
@@ -38,11 +39,11 @@ class ProgramTest : public testing::Test {
   std::string read(const std::string& name) const;
   void write(const std::string& name, const std::string& text) const;
   nlohmann::json json(const std::string& name) const;
-  // Temporary files that were left behind.
+  // Returns the names of temporary files that were left behind.
   std::vector<std::string> leftovers() const;
 
-  // Runs a line of sh in the test's directory, with `assay` on PATH, for at most five minutes
-  // (the sanitizers take more than one), under an emulator fifty.
+  // Runs a line of sh in the test's directory, with `assay` on PATH. The limit is 5 minutes,
+  // because sanitizers take more than one, and 50 minutes under an emulator.
   Ran run(const std::string& line) const;
 
   // Returns the names of all subcommands, which `assay --help` lists under headings.
@@ -51,15 +52,15 @@ class ProgramTest : public testing::Test {
   // Runs a Python program. The test fails if the program fails.
   void python(const std::string& program) const;
 
-  // A matrix product of a [2, 2] and b [2, 3] in float32. The output of `producer` is off by `off`
-  // at [1, 2]; the golden result is float64.
+  // Returns a case of a matrix product of a [2, 2] and b [2, 3] in float32, with a golden result in
+  // float64. The output of `producer` is off by `off` at [1, 2].
   static Case product(const std::string& name, double off = 0, const std::string& producer = "p");
 
   // Returns a case without operands. It has only a golden result and an output.
   static Case recorded(const std::string& name, const std::string& dtype, const Shape& shape,
                        const std::vector<double>& golden, const std::vector<double>& output);
 
-  // One case of every outcome, named after it.
+  // Returns one case for every outcome, with the outcome as its name.
   static std::vector<Case> one_of_each();
 
   void make(const std::string& name, const std::vector<Case>& cases) const;

@@ -69,7 +69,7 @@ TEST_F(Baselines, WorseByMoreThanItsNoiseFails) {
   EXPECT_THAT(read("r.xml"),
               HasSubstr("<failure type=\"worse\" message=\"worse than the baseline"));
   EXPECT_THAT(read("r.html"), HasSubstr("<td class=fail><b>worse</b></td>"));
-  // The line repeats it.
+  // The reproducer line repeats the failure.
   EXPECT_THAT(run("assay repro '" + report["cases"][0]["reproduce"].get<std::string>() + "'"),
               Code(1));
 }
@@ -96,7 +96,8 @@ TEST_F(Baselines, WhatRepeatsDifferByIsNoise) {
                     "the other"));
 }
 
-// A right result's errors are random. The theory of their squares gives the noise of the RMSE.
+// The errors of right results are random. The theory of their squares gives the noise of the RMSE,
+// so that an increase by chance does not count as worse.
 TEST_F(Baselines, TheExpectedErrorGivesTheNoiseOfTheRmse) {
   EXPECT_THAT(run("assay generate matmul --dtype float32 --shape 32,64,32 --out i.h5 && "
                   "assay emulate i.h5 --machine ascend910b --out g.h5 --quiet"),
@@ -107,7 +108,8 @@ TEST_F(Baselines, TheExpectedErrorGivesTheNoiseOfTheRmse) {
   nlohmann::json baseline = json("b.json");
   auto& metrics = baseline["baseline"][0]["metrics"];
   const double rmse = metrics["rmse"];
-  metrics = {{"rmse", rmse / 1.12}};  // more than 10 % better, and yet by chance
+  // This baseline is more than 10 % better than the output, but it may be so by chance.
+  metrics = {{"rmse", rmse / 1.12}};
   write("b.json", baseline.dump());
   EXPECT_THAT(run(line), Exits(0));
   metrics = {{"rmse", rmse / 100}};
@@ -211,7 +213,7 @@ class KnownFailures : public ProgramTest {
   void list(const std::string& entries) const {
     write("known.json", "{\"schema\": 1, \"known_failures\": [" + entries + "]}");
   }
-  // On a day of 2026, as seconds since 1970: 1 March and 1 April.
+  // The days on which the gate runs, in seconds since 1970: 1 March and 1 April 2026.
   static constexpr const char* kMarch = "SOURCE_DATE_EPOCH=1772323200 ";
   static constexpr const char* kApril = "SOURCE_DATE_EPOCH=1775001600 ";
   static std::string gate(const std::string& more = "") {

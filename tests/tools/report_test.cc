@@ -15,7 +15,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// Reads the page as a browser would: its tables by their headings, and its pictures.
+// Python code that reads a page as a browser would: its tables by their headings, and its pictures.
 const char* const kReadPage = R"PY(
 import html.parser, json
 
@@ -79,8 +79,8 @@ def counts(text):
 
 class ReportTool : public ProgramTest {
  protected:
-  // 12 matrices and three gates: two thresholds, one of which is twice the other, and an
-  // elementwise bound.
+  // Writes a plan of 12 matrices and three gates. Two gates are thresholds, one of which is twice
+  // the other, and the third gate is an elementwise bound.
   ReportTool() {
     write("plan.json", plan("report", 1));
     write("rates.csv",
@@ -99,14 +99,15 @@ class ReportTool : public ProgramTest {
        "faults": [{"census": 12, "bits": [3, 6, 8, 14]},
                   {"class": "rows", "fault": "zero,site=row", "trials": 24, "per_matrix": 2}]}]})";
   }
-  // Without what would make a campaign a shard where the tests are shards themselves.
+  // Runs a command without the environment variables that make a campaign a shard. They are set if
+  // the tests themselves run as shards.
   Ran alone(const std::string& line) const {
     return run(
         "unset GTEST_TOTAL_SHARDS GTEST_SHARD_INDEX SLURM_ARRAY_TASK_COUNT SLURM_ARRAY_TASK_ID "
         "SLURM_ARRAY_TASK_MIN\n" +
         line);
   }
-  // Runs Python that knows the page.
+  // Runs a Python program that can read the page by the code of kReadPage.
   void page_holds(const std::string& program) const {
     std::string all = kReadPage;
     all += program;
@@ -254,7 +255,7 @@ assert rows[0][5] == "agrees" and rows[1][5] == "differs", rows
 assert rows[2][5] == "held to be a defect of the publication: cannot be", rows
 assert any("published: 50 % of 1 000; ours differs" in t for t in page.titles)
 )PY");
-  // Shards bring the same bytes, the published rates included.
+  // Shards that are merged give a page of the same bytes, including the published rates.
   for (const char* shard : {"1", "2"}) {
     const std::string n = shard;
     ASSERT_THAT(alone("assay campaign plan.json --out s" + n + " --shard " + n + "/2 --quiet"),
@@ -277,7 +278,7 @@ TEST_F(ReportTool, SeveralSideBySide) {
   campaign();
   write("other.json", plan("other", 2));
   ASSERT_THAT(alone("assay campaign other.json --json other_results.json --quiet"), Exits(0));
-  // A cell that only one has, and rates that are apart.
+  // Changes one of the results: it gets a cell that the other one lacks, and a rate that differs.
   auto changed = json("other_results.json");
   auto extra = changed["cells"][0];
   extra["name"] = "only here";

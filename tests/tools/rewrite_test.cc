@@ -15,7 +15,7 @@ using testing::StartsWith;
 
 class Rewrite : public ProgramTest {
  protected:
-  // The stored bits of an output.
+  // Returns the stored bits of an output.
   std::vector<std::uint64_t> bits(const std::string& file, const std::string& name,
                                   const std::string& producer) const {
     const Tensor t = DatasetFile(path(file)).read_output(name, producer);
@@ -361,7 +361,7 @@ TEST_F(Rewrite, DerivedToleranceIsNeverInfinite) {
                           std::vector<double>{1, std::numeric_limits<double>::infinity(), 3, 4});
   make("in.h5", {c});
   run("assay golden in.h5 --out g.h5 --tolerance");
-  if (!exists("g.h5")) return;  // refusing is as good
+  if (!exists("g.h5")) return;  // the command may also refuse the case
   const auto attributes = DatasetFile(path("g.h5")).info("x").attributes;
   if (attributes.count("atol") == 0) return;
   EXPECT_TRUE(std::isfinite(std::get<double>(attributes.at("atol"))));
@@ -377,7 +377,7 @@ TEST_F(Rewrite, GoldenOfNanIsNan) {
   const std::vector<double> golden =
       DatasetFile(path("g.h5")).read("x").output().golden->view().values();
   for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(std::isnan(golden[i]), i < 3) << i;
-  // The outputs are NaN where NaN is expected, and the standard accepts this.
+  // The emulated output is NaN where NaN is expected, and the standard accepts this.
   EXPECT_THAT(run("assay gate g.h5 --machine ascend910b"), Exits(0));
   EXPECT_THAT(run("assay gate g.h5 --recorded p"), Exits(1));
 }
@@ -420,7 +420,7 @@ TEST_F(Rewrite, InjectIsReproducibleAndSeedsDiffer) {
   EXPECT_EQ(bits("a.h5", name, "h200"), bits("b.h5", name, "h200"));
   EXPECT_THAT(run(line + "b.h5 --fault flip,bit=14,seed=8,count=3"), Exits(0));
   EXPECT_NE(bits("a.h5", name, "h200"), bits("b.h5", name, "h200"));
-  // This case gets the same faults, whatever other cases there are.
+  // A case gets the same faults from a seed, whatever other cases are in the file.
   EXPECT_THAT(run("assay inject '" + sample() + "' --fault flip,bit=14,seed=7,count=3 --out c.h5"),
               Exits(0));
   EXPECT_EQ(bits("a.h5", name, "h200"), bits("c.h5", name, "h200"));
@@ -431,7 +431,8 @@ TEST_F(Rewrite, InjectIsReproducibleAndSeedsDiffer) {
 TEST_F(Rewrite, FaultsThatNoElementCanTakeAreSaid) {
   make("g.h5", {product("x")});
   const Ran ran = run("assay inject g.h5 --fault flip,bit=30,direction=0to1 --out b.h5");
-  EXPECT_THAT(ran, Code(3));  // 2, 3, 4 and 5 all have bit 30 set
+  // The elements 2, 3, 4 and 5 all have bit 30 set, so it cannot be flipped from 0 to 1.
+  EXPECT_THAT(ran, Code(3));
   EXPECT_THAT(ran.err,
               StartsWith("note: x is skipped: not injectable: no element can take flip,bit=30,"));
   EXPECT_FALSE(exists("b.h5"));
@@ -453,7 +454,7 @@ TEST_F(Rewrite, InjectedNanIsNanWhateverItsSign) {
   }
 }
 
-// The text lists only the first few elements of a place.
+// If a fault changes a whole row, column or tile, the text lists only its first few elements.
 TEST_F(Rewrite, InjectBreaksPlaces) {
   make("g.h5", {product("x")});
   const Ran row = run("assay inject g.h5 --fault sign,site=row,at=1:2 --out b.h5");
@@ -485,7 +486,8 @@ TEST_F(Rewrite, FaultsThatAreNoneAreUsageErrors) {
        "direction, site, output, at, seed, count"},
       {"flip,bit=1,direction=up",
        "fault 'flip,bit=1,direction=up': direction must be one of 0to1, 1to0, either, not 'up'"},
-      // These are wrong for every case, and are reported once and not for each case.
+      // The following faults are wrong for every case, so they are reported once and not for each
+      // case.
       {"flip,bit=99", "fault 'flip,bit=99': no element has a bit 99; give one from 0 to 63"},
       {"flips,k=65", "fault 'flips,k=65': k must be a whole number from 1 to 64, not '65'"},
       {"burst,bit=60,length=5",
@@ -538,7 +540,7 @@ TEST_F(Rewrite, InjectNeedsAProducer) {
 TEST_F(Rewrite, InPlaceKeepsEveryCase) {
   make("g.h5", {product("x"), product("y")});
   const Ran ran = run("assay inject g.h5 --fault flip,bit=30 --case x --out g.h5");
-  // The command is refused, or no case is lost.
+  // The command is refused, or the new file still has the case that was not chosen.
   EXPECT_TRUE(DatasetFile(path("g.h5")).has_case("y")) << testing::PrintToString(ran);
 }
 

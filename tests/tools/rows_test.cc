@@ -198,7 +198,7 @@ with h5py.File("rows_o.h5") as rows, h5py.File("cases_o.h5") as cases:
   EXPECT_THAT(golden.err, HasSubstr("--tolerance gives each case its own bound, but its rows"));
 }
 
-// As they lie, or each.
+// `inspect` shows the arrays of rows as they are stored, or each row as a case (--rows-are-cases).
 TEST_F(Rows, AreShownByInspect) {
   const Ran arrays = run("assay inspect packed.h5");
   EXPECT_THAT(arrays, Exits(0));

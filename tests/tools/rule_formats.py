@@ -36,7 +36,7 @@ E8M0 = np.append(2.0 ** np.arange(-127, 128), np.nan)
 
 
 def hifloat8(code):
-    """The value of a code: after the sign a prefix says how wide the exponent is."""
+    """Returns the value of a code of hifloat8. After the sign, a prefix says how wide the exponent is."""
     if code in (0x00, 0x80, 0x6F, 0xEF):
         return {0x00: 0.0, 0x80: np.nan, 0x6F: np.inf, 0xEF: -np.inf}[code]
     sign, rest = -1.0 if code & 0x80 else 1.0, code & 0x7F
@@ -45,7 +45,7 @@ def hifloat8(code):
         if rest >> (7 - length) == prefix:
             field = rest >> mantissa & ((1 << exponent_bits) - 1)
             e = 0
-            if exponent_bits:  # a sign, and the leading one left out
+            if exponent_bits:  # the field is the exponent's sign, and its magnitude without the leading one
                 e = field & ((1 << exponent_bits - 1) - 1) | 1 << exponent_bits - 1
                 e = -e if field >> exponent_bits - 1 else e
             return sign * (1 + (rest & (1 << mantissa) - 1) / 2**mantissa) * 2.0**e
@@ -57,7 +57,8 @@ E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
 E2M1, E1M2 = np.concatenate([E2M1, -E2M1]), np.concatenate([np.arange(8.0), -np.arange(8.0)]) / 4
 
 
-# name: bits -> values, mantissa bits, exponent of the smallest normal, of the largest
+# For each name of a format: the function from codes to values, the dtype of codes, the number of mantissa bits, and the
+# exponents of the smallest normal number and of the largest number.
 FORMATS = {
     "float16": (lambda b: b.view(np.float16).astype(np.float64), np.uint16, 10, -14, 15),
     "bfloat16": (of_bfloat16, np.uint16, 7, -126, 127),
@@ -75,8 +76,10 @@ FORMATS = {
 }
 
 
-WIDTH = {"float4_e2m1fn": 4, "float4_e1m2fn": 4, "hfloat32": 20}  # of a code, where not the dtype's
-SHIFT = {"hfloat32": 12}  # the bits below it
+# The number of bits of a code, for formats in which it is less than the dtype's.
+WIDTH = {"float4_e2m1fn": 4, "float4_e1m2fn": 4, "hfloat32": 20}
+# The number of unused bits below a code, for formats that have such bits.
+SHIFT = {"hfloat32": 12}
 
 
 def ulp(name, g):
@@ -112,7 +115,7 @@ def rounded(name, x):
 
 
 def masked(name, codes):
-    """The bits that a code of the format has."""
+    """Returns the codes with all bits cleared that a code of the format does not have."""
     dtype = FORMATS[name][1]
     width, shift = WIDTH.get(name, bits_of(dtype)), SHIFT.get(name, 0)
     return codes & dtype((2**width - 1) << shift)

@@ -43,7 +43,8 @@ void expect_same_inputs(const Case& a, const Case& b) {
   }
 }
 
-// Golden results and tolerances may differ by another libm's last bit.
+// Expects equal numbers. A relative difference of 1e-15 is allowed, because another libm may give
+// golden results and tolerances another last bit.
 void expect_near(double a, double b, const std::string& what) {
   EXPECT_TRUE(a == b || std::abs(a - b) <= 1e-15 * std::abs(b)) << what << " " << a << " " << b;
 }
@@ -108,7 +109,7 @@ TEST_F(Samples, SourcesMakeTheCasesAgain) {
   }
 }
 
-// -- What is in them --
+// -- The content of the sample files --
 
 TEST_F(Samples, HaveEveryOperatorAndEveryParameter) {
   std::map<std::string, int> cases;
@@ -136,7 +137,8 @@ TEST_F(Samples, HaveEveryOperatorAndEveryParameter) {
   }
 }
 
-// HDF5 1.10.8 could not copy cases of operators.h5 after it had deleted what others held.
+// Golden results can be made again in every sample. HDF5 1.10.8 itself could not copy cases of
+// operators.h5 after it had deleted objects of other cases.
 TEST_F(Samples, GoldenResultsCanBeMadeAgain) {
   for (const auto& entry :
        std::filesystem::directory_iterator(ASSAY_SOURCE_DIR "/datasets/samples")) {
@@ -161,7 +163,8 @@ TEST_F(Samples, AreSmall) {
   EXPECT_LT(std::filesystem::file_size(sample_file("operators_fp8", ".h5")), 500000u);
 }
 
-// The regions at whole numbers do what their case says of them.
+// In the case deform_roi_pool/grid, a second rounding of the regions' coordinates moves samples
+// across whole pixels, as the case's attribute `why` says.
 TEST_F(Samples, RegionsMoveAcrossPixels) {
   const Case c = DatasetFile(sample_file("operators", ".h5")).read("deform_roi_pool/grid");
   const std::vector<float> once = deform_roi_coordinates(c, true),
@@ -173,7 +176,7 @@ TEST_F(Samples, RegionsMoveAcrossPixels) {
   EXPECT_GT(moved, 0);
 }
 
-// -- What they are for --
+// -- The use of the samples: right results pass, and faults are detected --
 
 TEST_F(Samples, MachinesMeetTheTolerances) {
   const auto gate = [&](const char* name, const char* machine) {

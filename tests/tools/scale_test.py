@@ -30,7 +30,7 @@ PLAN = {
     "cells": [{"dtype": ["bfloat16", "float16"], "distribution": ["normal,scale=0.1"],
                "gates": ["rounding_variance", "v_abft"]}],
 }
-# Long enough to be stopped on the way.
+# A plan that takes long enough to be stopped before its end.
 LONG = {**PLAN, "defaults": {**PLAN["defaults"], "shape": [64, 1024, 128], "clean_rows": 20000}}
 
 
@@ -61,7 +61,8 @@ class Scale(unittest.TestCase):
 
 
 class Mpi(Scale):
-    # Quiet in containers: no network, no copies between processes by the kernel.
+    # These options keep Open MPI quiet in containers: it uses no network, and no copies between processes by the
+    # kernel.
     MPIRUN = ["mpirun", "-q", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none",
               "--mca", "btl", "self,vader", "--mca", "btl_vader_single_copy_mechanism", "none"]
 
@@ -82,7 +83,7 @@ class Mpi(Scale):
                             SLURM_ARRAY_TASK_ID="1", SLURM_ARRAY_TASK_COUNT="2")
         self.assert_same_results("one", "four")
         self.assertEqual(ran.stdout, alone.stdout)
-        # One line says how fast it was, and counts what all ranks computed.
+        # One line says how fast the campaign was, and counts what all ranks computed.
         counted = re.compile(r"^(\d+ matrices and [\d ]+ verdicts) in .* verdicts/s\n$")
         self.assertEqual(counted.match(ran.stderr)[1], counted.match(alone.stderr)[1])
         self.assertEqual(self.blocks("one"), self.blocks("four"))
@@ -105,7 +106,8 @@ class Mpi(Scale):
         self.assertEqual(self.blocks("one"), self.blocks("four"))
         matrices = [c["matrices"] for c in
                     json.loads((self.dir / "one/results.json").read_text())["cells"]]
-        self.assertLess(max(matrices), 125)  # 2000 rows of 16: it did stop before
+        # All 2000 rows take 125 matrices of 16 rows. The campaign stopped before, when its precision was reached.
+        self.assertLess(max(matrices), 125)
 
     def test_goes_on_after_a_rank_was_killed(self):
         self.write("plan.json", LONG)
@@ -158,14 +160,14 @@ class Mpi(Scale):
         self.assertEqual(ran.returncode, 2, ran.stdout + ran.stderr)
         self.assertRegex(ran.stderr, r"^error: rank 1 \(.+\): d\.h5: .*\n$")
         self.assertFalse((self.dir / "out/results.json").exists())
-        # The finished part is kept.
+        # The part that was finished before the error is kept, so that the campaign can be resumed.
         self.run_well(*self.mpi(2, "campaign", "plan.json", "--out", "out", "--resume"))
         self.one("plan.json", "one")
         self.assert_same_results("one", "out")
 
 
     def test_a_rank_that_was_started_otherwise_ends_all(self):
-        # The plan is larger than what MPI sends without a receiver.
+        # The plan is larger than what MPI sends before a receiver is ready, and rank 1 ends without receiving it.
         self.write("plan.json", {**LONG, "about": "x" * 1000000})
         ran = self.run_here(*self.mpi(1, "campaign", "plan.json"), ":", "-n", "1", ASSAY_MPI,
                             "campaign", "plan.json", "--frob")
@@ -212,7 +214,8 @@ echo '41;cluster'
         self.write("plan.json", PLAN)
         self.run_well(ASSAY, "campaign", "plan.json", "--out", "one", "--threads", "1")
 
-        def shard(i, count):  # an array of some shards counts only those
+        # `count` is the number of shards in a job array, which is less than 3 if only some shards are run again.
+        def shard(i, count):
             self.run_well("bash", self.SCRIPT, "shard", "plan.json", "out", "3", ASSAY=ASSAY,
                           SLURM_ARRAY_TASK_ID=str(i), SLURM_ARRAY_TASK_COUNT=str(count))
 
@@ -221,7 +224,7 @@ echo '41;cluster'
         merge = ["bash", self.SCRIPT, "merge", "plan.json", "out", "3"]
         self.assertEqual(self.run_here(*merge, ASSAY=ASSAY).returncode, 2)
         shard(2, 1)
-        shard(2, 1)  # requeued after its end
+        shard(2, 1)  # as if Slurm had requeued the task after its end
         self.run_well(*merge, ASSAY=ASSAY)
         self.assert_same_results("one", "out")
 

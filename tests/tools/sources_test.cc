@@ -21,7 +21,7 @@ class Sources : public ProgramTest {
     std::filesystem::create_directory_symlink(ASSAY_SOURCE_DIR "/datasets/interop",
                                               path("interop"));
   }
-  // A copy that may be damaged.
+  // Copies a tree of datasets/interop, so that the test may damage it.
   void copy(const std::string& tree) const {
     std::filesystem::copy(ASSAY_SOURCE_DIR "/datasets/interop/" + tree, path(tree),
                           std::filesystem::copy_options::recursive);
@@ -172,7 +172,7 @@ TEST_F(TwoPlaces, RawOutputsHaveTheDtypeAndShapeOfTheirGoldenResults) {
       "float32 [4,8]; the dtype is that of the other side: 2 arrays, the first raw32/a.bin" + shape;
   EXPECT_EQ(passed("gold32 --outputs raw32"), both);
   EXPECT_EQ(passed("gold64 --outputs raw32 --dtype float32"), "float32 [4,8]" + shape);
-  // Also those of dataset files.
+  // The dtype is also taken from golden results in a dataset file.
   ASSERT_EQ(run("assay pack gold32 --out gold.h5").code, 0);
   EXPECT_EQ(passed("gold.h5 --outputs raw32"), both);
 }
@@ -275,7 +275,7 @@ TEST_F(Sources, DataForReplayHaveTheGoldenResultsOfADump) {
           "interop/ttk/cases.csv --recorded const --json r.json --csv back.csv -q");
   EXPECT_EQ(ran.code, 1) << ran.out << ran.err;
   EXPECT_EQ(outcomes("r.json"), "add_01=pass mm_01=pass scale_bad=fail sort__rows=pass");
-  // The rows of the table, with the verdicts behind them.
+  // The CSV has the rows of the table, with the verdicts behind them.
   const std::string back = read("back.csv");
   EXPECT_THAT(back, HasSubstr("absolute_precision,assay_outcome,assay_standard,"
                               "assay_max_abs_error,assay_reason\n"));
@@ -283,7 +283,8 @@ TEST_F(Sources, DataForReplayHaveTheGoldenResultsOfADump) {
   EXPECT_THAT(back, HasSubstr(",,,fail,ttk_mixed@2026-09,0.2124"));
 }
 
-// Its operator has a twin, so that golden results and checksums are there.
+// TTK's matmul has a twin among assay's operators, so assay can compute golden results and
+// checksums for its cases.
 TEST_F(Sources, AMatmulOfTtkIsAMatmul) {
   ASSERT_EQ(run("assay pack interop/ttk/manual --outputs interop/ttk/dump --table "
                 "interop/ttk/cases.csv --case mm_01 --out mm.h5")
@@ -450,7 +451,7 @@ TEST_F(Sources, WhatIsWrongIsNamed) {
   write("short.csv", "testcase_name,op_name\na\n");
   EXPECT_THAT(run("assay inspect ttk/dump --table short.csv"),
               Exits(2, "error: short.csv: line 2: has 1 cells, and the header 2"));
-  // A list that leads out of its folder, and one that is damaged.
+  // A list of an unpacked folder is refused if it names a file outside the folder, or is damaged.
   std::filesystem::create_directories(path("u"));
   write("u/assay_cases.json",
         R"({"assay_cases": 1, "cases": [{"name": "a", "op": "external", "arrays":

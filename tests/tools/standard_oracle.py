@@ -94,7 +94,7 @@ CANN_07 = {"float16": (2**-9, 2**-9, 0.1), "bfloat16": (2**-6, 2**-6, 1),
 CANN_09 = {"float16": (2**-10, 2**-10, 0.1), "bfloat16": (2**-7, 2**-7, 0.1),
            "float32": (2**-13, 2**-13, 0.01), "hfloat32": (2**-10, 2**-10, 0.1),
            "float8_e4m3fn": (2**-3, 2**-3, 1), "float8_e5m2": (2**-2, 2**-2, 1)}
-# The project has a constant limit. This is the larger of the table's limit and 32 ulp at 1.
+# TTK's limit of the largest error is a constant: the larger one of the limit in CANN_07 and 32 ulp at 1.
 TTK_07 = {**CANN_07, "float8_e4m3fn": (2**-2, 2**-4, 4), "float8_e5m2": (2**-1, 2**-3, 8),
           "float64": CANN_07["float32"]}
 
@@ -103,7 +103,7 @@ def mixed(table, anchored):
     """99 % of elements are within the tolerance. The largest error is within its limit, or, if
     anchored, within 32 ulp of its expected value."""
     def rule(name, a, e, c):
-        if name == "hifloat8":  # TTK's requant: one code apart, but for 0.1 %
+        if name == "hifloat8":  # TTK's rule requant: at most 0.1 % of the elements are more than one code apart
             return (np.abs(rank(a) - rank(e)) > 1).sum() * 1000 <= c.n
         if name not in table:
             return bits(name, a, e, c)
@@ -140,7 +140,7 @@ def atb_high_precision(name, a, e, c):
 
 
 def atb_2025(name, a, e, c):
-    """atb with the balance of errors, which may be equal to its limit, as in the project."""
+    """Passes if the rule atb passes and if the balance of errors is at most its limit, as in the project."""
     limit = {"float16": 2**-10, "bfloat16": 2**-7, "float32": 2**-14}[name]
     if name == "bfloat16" and (c.k or 0) >= 2048:
         limit *= 2
@@ -153,8 +153,8 @@ def atb_2025(name, a, e, c):
 
 
 def cosine_side(a, e, limit):
-    """Two vectors of zeros have the same direction. One vector of zeros has none, and fails (in the
-    project's code it may pass)."""
+    """Compares the cosine of a and e with a limit. Two vectors of zeros have the same direction. A vector of zeros and
+    another one do not, and fail (in the project's code they may pass)."""
     x, y = a.astype(np.longdouble), e.astype(np.longdouble)
     norms = np.sqrt((x * x).sum()) * np.sqrt((y * y).sum())
     if norms == 0:
@@ -163,10 +163,10 @@ def cosine_side(a, e, limit):
 
 
 def msprobe(name, a, e, c):
-    """cosine > 0.99, and the largest error is below 1e-3 or few elements are off by t |e| (the
-    project uses |e| + eps)"""
+    """Passes if the cosine is above 0.99, and if the largest error is below 1e-3 or the shares of elements that are off
+    by at least t |e| are below their limits (the project uses |e| + eps)."""
     if a.size == 0:
-        raise Undecided  # only infinities, for which the project's cosine is NaN
+        raise Undecided  # no element is finite on both sides, and the project's cosine of infinities is NaN
     if cosine_side(a, e, 0.99) <= 0:
         return False
     d = np.abs(a - e)
@@ -179,7 +179,7 @@ def msprobe(name, a, e, c):
 
 def msprobe_compare(name, a, e, c):
     if a.size == 0:
-        return False  # the source passes if no element is finite
+        return False  # The project's code passes if no element is finite on both sides.
     largest = np.abs(a - e).max(initial=0)
     return ((cosine_side(a, e, 0.99) >= 0 or largest <= 1e-3) and cosine_side(a, e, 0.9) >= 0 and
             largest <= 1)
@@ -190,8 +190,8 @@ TE_CPP = {"float32": (5e-6, 1e-6), "float16": (1e-3, 1e-5), "bfloat16": (1e-2, 1
 
 
 def transformer_engine_cpp(name, a, e, c):
-    """As by_either, but for dtypes other than float32, two values whose mean rounds to both of them
-    also pass."""
+    """Passes if |a - e| <= atol or |a - e| <= rtol |e| for each element. For dtypes other than float32, two values also
+    pass if their mean rounds to both of them."""
     rtol, atol = TE_CPP[name]
     d = np.abs(a - e)
     ok = within(d, np.full(d.shape, atol)) | within(d, rtol * np.abs(e))
@@ -203,7 +203,8 @@ def transformer_engine_cpp(name, a, e, c):
 
 
 def flash_attention(name, a, e, c):
-    """e + 0.3 - 0.3 - e in the dtype. The other differences are in float64 (in the project, in the
+    """Passes if the largest error is at most twice the reference implementation's plus twice the largest
+    |e + 0.3 - 0.3 - e|, which is computed in the dtype. The errors are computed in float64 (in the project, in the
     dtype)."""
     if a.size == 0:
         return True
@@ -214,7 +215,7 @@ def flash_attention(name, a, e, c):
 
 
 def near(tolerances):
-    """|a - e| <= k tol"""
+    """Returns the rule |a - e| <= k tol, where k is the number of accumulations."""
     return lambda name, a, e, c: within(np.abs(a - e), c.k * tolerances[name] + 0 * e).all()
 
 
@@ -227,7 +228,7 @@ def squares(x):
 
 
 def hipblaslt_norm(name, a, e, c):
-    """||a - e|| < limit ||e||, Frobenius"""
+    """Passes if ||a - e|| < limit ||e|| in the Frobenius norm."""
     (d, d_exact), (s, s_exact) = squares(a - e), squares(e)
     if d == 0 and s == 0:
         return True
@@ -235,7 +236,7 @@ def hipblaslt_norm(name, a, e, c):
 
 
 def cutlass(name, a, e, c):
-    """|a - e| < 0.05 s, with s = |a| + |e|, or s = 1/256 if that is less or if a or e is 0"""
+    """Passes if |a - e| < 0.05 s for each element. s is |a| + |e|, or 1/256 if that sum is less or if a or e is 0."""
     d, size = np.abs(a - e), np.abs(a) + np.abs(e)
     low = (a == 0) | (e == 0) | (size < 1 / 256)
     bound = 0.05 * np.where(low, 1 / 256, size)
@@ -243,7 +244,8 @@ def cutlass(name, a, e, c):
 
 
 def nmse(limit):
-    """Squared errors over the squares of the output, and not of the expected value."""
+    """Returns the rule that the sum of squared errors, divided by the sum of the squares of the output (and not of the
+    expected value), is below the limit."""
     def rule(name, a, e, c):
         (d, d_exact), (s, s_exact) = squares(a - e), squares(a)
         if d == 0 and s == 0:
@@ -257,7 +259,7 @@ def calc_diff(limit):
         (d, d_exact), (x, x_exact), (y, y_exact) = squares(a - e), squares(a), squares(e)
         if x + y == 0:
             return True
-        return side(d / (x + y), limit, 1e-10) < 0  # 1 - 2 sum ae / (x + y), not cancelled
+        return side(d / (x + y), limit, 1e-10) < 0  # equals 1 - 2 sum(a e) / (x + y), but without cancellation
     return rule
 
 
@@ -301,7 +303,7 @@ XLA = float(F32(0.001))
 
 #                                     rule, dtypes, rounds the expected value, NaN equals NaN
 ROWS = {
-    # Relative to the expected value (in the project, to the output).
+    # Errors are relative to the expected value (in the project, to the output).
     "triton_ascend_tests": Row(by_sum(TRITON), list(TRITON), True, True),
     "cann_ecosystem@2025": Row(cann_2025, list(T), False, False),
     "cann_ecosystem@2026-07": Row(mixed(CANN_07, True), list(CANN_07), False, True),
@@ -332,14 +334,14 @@ ROWS = {
     "tensorrt_mean": Row(tensorrt_mean, ALL, True, False),
     "tensorrt_median": Row(tensorrt_median, ALL, True, False),
     "tensorrt_quantile": Row(tensorrt_quantile, ALL, True, False),
-    # The reference result has the output's dtype.
+    # The project's reference result has the output's dtype, so the expected value is rounded to it.
     "deepgemm": Row(calc_diff(1e-3), DEEPGEMM, True, False),
     "deepgemm_bf16": Row(calc_diff(1e-5), DEEPGEMM, True, False),
     "deepgemm_fp8_fp4": Row(calc_diff(1e-2), DEEPGEMM, True, False),
     "deepgemm_fp4": Row(calc_diff(2e-2), DEEPGEMM, True, False),
-    # Relative to the expected value (in the project, to the second argument, whichever that is).
+    # Errors are relative to the expected value (in the project, to the second argument, whichever side that is).
     "tensorflow": Row(by_sum(TENSORFLOW, (1e-6, 1e-6)), ALL, True, True),
-    # Rounded (the project compares with a float64 reference).
+    # The expected value is rounded to the output's dtype (the project compares with a float64 reference).
     "transformer_engine": Row(by_sum(TE), list(TE), True, False),
 }
 # The rules for whole numbers, by |a - e| and |e|. All other standards require equality.

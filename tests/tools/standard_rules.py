@@ -45,7 +45,7 @@ def goldens(row_name, name, n):
     scale = 2.0 ** rng.integers(-4 if high < 16 else -20, most)
     golden = encode(name, rng.standard_normal(n) * scale)
     if rng.random() < 0.25 and not (name == "float64" and row_name.startswith(SUMS)):
-        # Any codes at all: NaN, infinities, zeros of both signs, subnormals.
+        # Some elements get any codes at all: NaN, infinities, zeros of both signs, subnormals.
         at = rng.random(n) < rng.choice([0.01, 0.3, 1])
         width, shift = WIDTH.get(name, bits_of(dtype)), SHIFT.get(name, 0)
         some = rng.integers(0, 2**width - 1, n, dtype=np.uint64, endpoint=True)
@@ -59,14 +59,16 @@ def goldens(row_name, name, n):
 
 
 def wide(name, g, past):
-    """A golden result of float64 that rounds to g, or beside it at a tie, or past the dtype's range."""
+    """Returns a golden result in float64. Its elements round to g, or beside g at a tie. If `past` is true, one may be
+    beyond the dtype's range."""
     part = rng.choice([-0.5, 0.5], g.size) * rng.choice([rng.random(g.size), np.ones(g.size)])
     x = np.where(np.isfinite(g), g + part * ulps(name, g), g)
     if not past:
         x = np.where(np.isfinite(rounded(name, x)), x, g)
     elif name in IEEE and rng.random() < 0.2:
         _, _, mantissa, _, high = FORMATS[name]
-        short = 2.0**-mantissa * rng.choice([0.5, 0.51, 1, -1])  # 0.5: the first to overflow
+        # With 0.5, the element is the smallest number that rounds to infinity.
+        short = 2.0**-mantissa * rng.choice([0.5, 0.51, 1, -1])
         x[rng.integers(g.size)] = rng.choice([-1, 1]) * (2 - short) * 2.0**high
     return x
 
@@ -84,7 +86,7 @@ def mask(n):
 
 
 def pattern(row_name, e, tolerance):
-    """Errors of one shape, to be scaled until the verdict turns."""
+    """Returns errors with one kind of distribution. The caller scales them until the verdict changes."""
     n, size = e.size, np.where(np.isfinite(e), np.abs(e), 0)
     shape = rng.choice([np.full(n, tolerance), np.maximum(1, size) * tolerance, size * tolerance,
                         tolerance * np.where(size == 0, 1e-3, size) * rng.random(n)])
@@ -105,7 +107,7 @@ def pair(row_name, name):
     golden = goldens(row_name, name, n)
     g = decode(golden)
     stored = golden
-    bitwise = row_name.startswith("ttk") and name in FP4  # both of one dtype
+    bitwise = row_name.startswith("ttk") and name in FP4  # compares codes, so both sides have one dtype
     if name in ROUNDABLE and not bitwise and rng.random() < 0.25:
         g = stored = wide(name, g, row.rounds)
     e = rounded(name, g) if stored is g else g
@@ -164,7 +166,7 @@ def pair(row_name, name):
     if rng.random() < 0.1:  # a code beside
         step = rng.integers(-1, 2, n) * (rng.random(n) < 0.02)
         out = masked(name, out + (step << SHIFT.get(name, 0)).astype(dtype))
-    if rng.random() < 0.12 and name not in FP4:  # something special on one side, or on both
+    if rng.random() < 0.12 and name not in FP4:  # one element gets a special value on one side or on both
         at = rng.integers(n)
         choices = SPECIALS.get(name)
         if choices is None:
@@ -177,7 +179,7 @@ def pair(row_name, name):
             stored[at] = other if stored is golden else decode(np.array([other], dtype))[0]
             g[at] = decode(np.array([other], dtype))[0]
     if pt is not None and (pt == out).all():
-        raise Undecided  # a reference implementation that is the output says nothing
+        raise Undecided  # a reference implementation whose result equals the output says nothing about it
     return stored, out, pt, k, outcome(out)
 
 

@@ -73,7 +73,7 @@ def close(name, a, g, *_):
 def cosine(name, a, g, *_):
     ok, f = specials(a, g)
     if not f.any():
-        return False  # nothing has a direction
+        return False  # no element is finite on both sides, so there is no direction
     x, y = a[f].astype(np.longdouble), g[f].astype(np.longdouble)
     norms = np.sqrt((x * x).sum()) * np.sqrt((y * y).sum())
     if norms == 0:
@@ -101,7 +101,8 @@ def verify_result(name, a, g, *_):
     return ok and mismatches * 10000 <= a.size
 
 
-# As they were published, in the dtype in which numpy computes.
+# The rules from here on are as they were published. np.isclose computes in float16, in float64, or in
+# float32 for all other dtypes.
 def mismatches_of_isclose(name, a, g, rtol, atol):
     native = {"float16": np.float16, "float64": np.float64}.get(name, np.float32)
     return int((~np.isclose(a.astype(native), g.astype(native), rtol=rtol, atol=atol,
@@ -185,11 +186,11 @@ def codes_near(name, golden, rule):
             edge = np.abs(g) * 2.0**-mantissa
         factor = rng.choice([0, 0.5, 0.99, 1, 1, 1.01, 2])
         if name == "float64" and rule == "ttk_stat_rel_err" and factor == 1:
-            factor = 0.999  # rounding would decide this mean
+            factor = 0.999  # with 1, rounding would decide if the mean is within its limit
         a = g + edge * factor * rng.choice([-1, 1], n)
         a = np.where(np.isfinite(a), a, g)
     out = encode(name, a)
-    if rng.random() < 0.4:  # exact but for a few
+    if rng.random() < 0.4:  # most elements are made exact
         keep = rng.random(n) < rng.choice([0.9, 0.99, 0.999, 1])
         out = np.where(keep, golden, out).astype(dtype)
     if rng.random() < 0.3:  # a code beside
@@ -205,7 +206,7 @@ def pair(name, rule):
         n = int(rng.choice([1, 100, 9999, 10000, 20000]))
     scale = 2.0 ** rng.integers(-4 if high < 16 else -20, 3)
     golden = encode(name, rng.standard_normal(n) * scale)
-    if rng.random() < 0.3:  # any codes at all: NaN, infinities, zeros of both signs, subnormals
+    if rng.random() < 0.3:  # some elements get any codes at all: NaN, infinities, zeros of both signs, subnormals
         at = rng.random(n) < rng.choice([0.01, 0.3, 1])
         bits, shift = WIDTH.get(name, np.iinfo(dtype).bits), SHIFT.get(name, 0)
         any_code = rng.integers(0, 2**bits - 1, n, dtype=np.uint64, endpoint=True).astype(dtype)
@@ -214,7 +215,7 @@ def pair(name, rule):
         any_code, small = any_code << dtype(shift), small << dtype(shift)
         golden = np.where(at, rng.choice([any_code, small]), golden).astype(dtype)
     out = codes_near(name, golden, rule)
-    if rng.random() < 0.15 and "float4" not in name:  # something special on one side, or on both
+    if rng.random() < 0.15 and "float4" not in name:  # one element gets a special value on one side or on both
         k = rng.integers(n)
         special = encode(name, np.array([0.0]))[0]
         values = decode(np.arange(256).astype(np.uint8)) if bits_of(dtype) == 8 else None

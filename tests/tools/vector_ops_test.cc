@@ -52,8 +52,9 @@ with h5py.File("out.h5") as f:
   EXPECT_THAT(gated.out, HasSubstr("8 cases: 8 pass"));
 }
 
-// Derived tolerances bound the error of the result, not its distance from a rounded golden result.
-// In this test, an element and its golden value are rounded to different sides of a tie.
+// Derived tolerances bound the error of a result against the exact golden result, not its distance
+// from a rounded golden result. In this test, an element and its golden value are rounded to
+// different sides of a tie, and the element passes.
 TEST_F(VectorOps, DerivedTolerancesHold) {
   EXPECT_THAT(run("assay generate softmax --dtype bfloat16 --shape 16,512 --tolerance --out s.h5"),
               Exits(0));
