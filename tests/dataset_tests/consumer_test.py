@@ -50,7 +50,8 @@ KERNEL = "double kernel(double a, double b, double c) { return a * b + c; }\n"
 
 class Flags(unittest.TestCase):
     def test_verdicts_of_an_ofast_program(self):
-        """-Ofast flushes subnormals in the whole process, and its code takes NaN and infinity for what cannot be."""
+        """A program that is compiled with -Ofast flushes subnormals in the whole process, and assumes that there are no
+        NaN and infinity. assay's verdicts in it must be the same as with -O2."""
         project = ROOT / "verdicts"
         project.mkdir()
         (project / "CMakeLists.txt").write_text(VERDICTS)
@@ -94,7 +95,8 @@ add_subdirectory([==[{SOURCE}]==] assay)
 """)
         code, out = configure(project, project / "build")
         self.assertEqual(code, 0, out)
-        # float_environment.cc refuses to compile with fast-math.
+        # float_environment.cc refuses to compile with fast-math. It compiles here, so the user's flag does not reach
+        # it.
         code, out = run("ninja", "-C", project / "build",
                         "assay/CMakeFiles/assay_framework.dir/framework/assay/base/float_environment.cc.o")
         self.assertEqual(code, 0, out)

@@ -26,7 +26,7 @@ BFLOAT16.set_ebias(127)
 
 
 def to_bfloat16(values):
-    """The bits of float32 values rounded to bfloat16, ties to even."""
+    """Returns the bits of float32 values rounded to bfloat16, ties to even."""
     bits = values.astype("f4").view("u4").astype("u8")
     return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype("u2")
 
@@ -59,7 +59,7 @@ def make_cases(path, names, op="matmul", dtype="float32", size=8, **attributes):
 
 class Discovery(unittest.TestCase):
     def setUp(self):
-        keep = tempfile.TemporaryDirectory(prefix="assay discovery ")  # blanks in every path
+        keep = tempfile.TemporaryDirectory(prefix="assay discovery ")  # with a blank, so that every path has blanks
         self.addCleanup(keep.cleanup)
         self.root = pathlib.Path(keep.name)
         self.data = self.root / "data.h5"
@@ -87,13 +87,13 @@ assay_add_dataset_tests(ops {arguments})
         return done.returncode
 
     def names(self, *options):
-        """The tests that ctest would run."""
+        """Returns the names of the tests that ctest would run."""
         self.ctest("-N", *options)
         return re.findall(r"^ *Test +#\d+: (\S+)", self.out, re.MULTILINE)
 
     def assert_fails_saying(self, words, *options):
         self.assertNotEqual(self.ctest("--output-on-failure", *options), 0, self.out)
-        self.assertIn("tests failed", self.out)  # a test failed, not: none was found
+        self.assertIn("tests failed", self.out)  # ctest also fails if it finds no test, so this is checked
         self.assertNotIn("No tests were found", self.out)
         self.assertIn(words, self.out)
 
@@ -139,7 +139,7 @@ assay_add_dataset_tests(ops {arguments})
         try:
             self.configure("DATASETS data.h5 more/data.h5")
         except AssertionError:
-            return  # refused when it is configured
+            return  # CMake may refuse the two files
         self.assertEqual(len(self.names()), 2, "the cases of one of two files are lost")
 
     # ------------------------------------------------------------------------------ labels and options
@@ -155,7 +155,7 @@ assay_add_dataset_tests(ops {arguments})
         self.assertIn("out of 1", self.out)
 
     def test_texts_of_the_file_run_nothing_and_steer_nothing(self):
-        # Would end an argument of CMake's and steer a terminal.
+        # This text would end an argument of CMake's and steer a terminal, if it were not escaped.
         evil = "x]==]) message(FATAL_ERROR forged) #\x1b[31m\nFORGED"
         make_cases(self.data, ["a"], tags=evil)
         with h5py.File(self.data, "r+") as f:
@@ -183,7 +183,8 @@ assay_add_dataset_tests(ops {arguments})
         self.assertIn("within 2 ulp", self.out)
 
     def test_machine_puts_the_emulation_under_test(self):
-        """Beside the tests of the function, or without one: sample_ops has none for `add`."""
+        """The emulation's tests stand beside those of the program's own function. They also exist if the program has no
+        function for the operator, such as `add` in sample_ops."""
         make_cases(self.data, ["a"])
         make_cases(self.root / "sums.h5", ["b"], op="add")
         with h5py.File(self.root / "sums.h5", "r+") as f:
@@ -197,7 +198,7 @@ assay_add_dataset_tests(ops {arguments})
         self.assertEqual(self.names("-L", "^ascend910b$", "-L", "emulated"), ["ops.data.ascend910b.a",
                                                                               "ops.sums.ascend910b.b"])
         self.assertEqual(self.names("-L", "^ampere"), ["ops.data.ampere_kept_bits=23"])
-        # tensor cores take no float32
+        # The tensor cores of this machine do not take float32.
         self.assert_fails_saying("a: not_comparable: the matrix unit of ampere,kept_bits=23 takes")
         self.assertIn("1 tests failed out of 4", self.out)
 
@@ -218,7 +219,7 @@ assay_add_dataset_tests(ops {arguments})
         for keyword in ("CASES", "MACHINE", "REFERENCE_IMPLEMENTATION", "STANDARD", "ABFT", "LABELS", "PROPERTIES"):
             refusal = f"the value of {keyword} is empty; is a variable not set?"
             self.configure(f'DATASETS data.h5 {keyword} "${{UNSET}}"', refused=refusal)
-            if keyword != "ABFT":  # ABFT needs no value
+            if keyword != "ABFT":  # ABFT is also valid without a value
                 self.configure(f"DATASETS data.h5 {keyword} ${{UNSET}} WHOLE", refused=refusal)
         self.configure('DATASETS data.h5 STANDARD torch ""', refused="the value of STANDARD is empty")
         self.configure('DATASETS ""', refused="the value of DATASETS is empty")
@@ -383,7 +384,7 @@ assay_add_dataset_tests(ops {arguments})
         self.assertEqual(self.ctest(), 0, self.out)
 
     def test_dataset_replaced_by_an_older_file_is_listed_again(self):
-        """As cp -p, rsync -t and an unpacked archive do."""
+        """A file may be replaced by one with an older time of change, as cp -p, rsync -t and an unpacked archive do."""
         make_cases(self.data, ["a"])
         other = self.root / "other.h5"
         make_cases(other, ["b", "c"])

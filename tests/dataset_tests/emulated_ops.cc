@@ -1,5 +1,5 @@
-// Every emulated operator as if it were a team's own, on the machine that most of the samples are
-// made for.
+// A program of dataset tests that has every emulated operator as if it were a team's own. They run
+// on the machine for which most of the samples are made.
 #include <assay/datasets/runner/runner.h>
 
 #include "assay/op/operator.h"

@@ -18,7 +18,7 @@ import unittest
 from installed import COMPILER, COMPILERS, PREFIX, ROOT, SOURCE, install, run
 
 INCLUDE = PREFIX / "include"
-# Third-party headers that a listed header may include, by a pattern of its own name.
+# Pairs of patterns: the name of a public header, and the names of third-party headers that it may include.
 ALLOWED = [(r"assay/matchers(/.*)?\.h", r"(gmock|gtest)/"), (r"assay/(tensor|matchers)/eigen\.h", r"Eigen/")]
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror")
 # Instructions whose meaning an optimiser may change under -ffast-math or contraction: scalar and
@@ -33,7 +33,7 @@ def setUpModule():
 
 
 def listed():
-    """The headers by component, as cmake/PublicHeaders.cmake lists them."""
+    """Returns the public headers by component, as cmake/PublicHeaders.cmake lists them."""
     text = (pathlib.Path(SOURCE) / "cmake/PublicHeaders.cmake").read_text()
     return {name: headers.split() for name, headers in re.findall(r"^set\(assay_(\w+)_headers\s+([^)]*)\)", text, re.M)}
 
@@ -92,7 +92,7 @@ int main() {{
         wrong.append(("std::vector<std::string>", "assay has no view() of this type."))
         tasks = [(compiler, type, matcher, said) for compiler in COMPILERS for type, said in wrong
                  for matcher in ("CloseTo(e)", "CloseTo(std::vector<float>{})", "SnrAtLeast(e, 3)")]
-        # Unsigned integers of these widths are always numbers.
+        # Unsigned integers of 32 and 64 bits are always numbers, so a matcher takes vectors of them.
         tasks += [(compiler, f"std::vector<std::uint{bits}_t>", "CloseTo(e)", "")
                   for compiler in COMPILERS for bits in (32, 64)]
         tasks += [(compiler, "std::vector<float>",
@@ -100,7 +100,7 @@ int main() {{
                   for compiler in COMPILERS]
 
         flags = ("-std=c++20", *WARNINGS, "-I", INCLUDE)
-        before = {}  # by compiler: the header that takes most of a program's time, compiled once
+        before = {}  # for each compiler, the header that takes most of the time of compiling, compiled once
         for i, compiler in enumerate(COMPILERS):
             before[compiler] = ROOT / f"wrong{i}.h"
             before[compiler].write_text("#include <assay/matchers.h>\n")
@@ -118,7 +118,7 @@ int main() {{
                 with self.subTest(f"{matcher} of {type} with {compiler}"):
                     self.assertEqual(code == 0, said == "", out)
                     self.assertIn(said.replace('"', '\\"') if "clang" in compiler and said else said, out)
-                    if type != "std::vector<std::string>":  # whose message shows the concepts
+                    if type != "std::vector<std::string>":  # the compiler's message for this type shows the concepts
                         self.assertNotIn("eval", out)
 
     def test_examples_include_public_headers_alone(self):
@@ -157,10 +157,11 @@ int main() {{
 
     @unittest.skipUnless(platform.machine() == "x86_64" and "clang" not in COMPILER, "reads what g++ writes for x86-64")
     def test_they_hold_no_arithmetic(self):
-        """A user's -ffast-math and contraction would change it: every inline function is compiled and looked at."""
+        """A user's -ffast-math or contraction would change floating-point arithmetic in a header. The test compiles
+        every inline function of the headers and checks that its assembly has no such arithmetic."""
         source = ROOT / "inline.cc"
         own = "".join(f"#include <{h}>\n" for h in all_headers() if not h.endswith("eigen.h"))
-        # This one has some, to see that it would be found.
+        # This function has arithmetic, to check that the test would find it.
         source.write_text(own + "namespace assay { inline double found(double a) { return a + 1; } }\n")
         code, out = run(COMPILER, "-std=c++20", "-O1", "-fkeep-inline-functions", "-S", "-o", "-", "-I", INCLUDE, source)
         self.assertEqual(code, 0, out)

@@ -7,7 +7,7 @@ import sys
 import tempfile
 
 SOURCE, BUILD, CMAKE = sys.argv[1:4]
-COMPILERS = sys.argv[4].split(",")  # the one of the build first
+COMPILERS = sys.argv[4].split(",")  # the first one compiled the build
 COMPILER = COMPILERS[0]
 CTEST = str(pathlib.Path(CMAKE).with_name("ctest"))
 

@@ -146,7 +146,7 @@ class OwnOperator(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.source = ROOT / "own operator"  # a blank in every path
+        cls.source = ROOT / "own operator"  # with a blank, so that every path has one
         shutil.copytree(pathlib.Path(SOURCE) / "examples/own_operator", cls.source)
         cls.build = cls.source / "build"
         code, out = configure(cls.source, cls.build, "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wconversion -Wshadow -Werror")
@@ -203,7 +203,8 @@ class OwnOperator(unittest.TestCase):
             self.assertIn("1 pass", self.assay("gate", "golden.h5", *source))
         self.assay("inject", "npu.h5", "--fault", "flip,bit=14,seed=1", "--out", "broken.h5")
         self.assertIn("fail: 1 of 297 elements", self.assay("gate", "golden.h5", "--outputs", "broken.h5", code=1))
-        # A program without this operator says so, but it can judge recorded outputs.
+        # `assay` does not have the team's operator. It can judge recorded outputs, and reports that it cannot emulate
+        # it.
         self.assertEqual(run(PREFIX / "bin/assay", "gate", "golden.h5", "--outputs", "npu.h5", cwd=self.folder)[0], 0)
         code, out = run(PREFIX / "bin/assay", "gate", "golden.h5", "--machine", "ascend910b", cwd=self.folder)
         self.assertEqual(code, 3, out)

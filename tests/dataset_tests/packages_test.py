@@ -23,13 +23,13 @@ import unittest
 
 from installed import BUILD, CMAKE, PREFIX, ROOT, SOURCE, install, run
 
-# The environment of the roots: nothing of ours.
+# The environment of programs that run in the roots. It has nothing of this process's environment.
 PLAIN = {"PATH": "/usr/bin:/bin"}
 GLIBC = re.compile(r"^(linux-vdso|ld-linux[\w-]*|lib(c|m|dl|rt|pthread|resolv))\.so\.\d+$")
 
 
 def cpack(generator):
-    """The packages of a generator, made once."""
+    """Returns the packages that cpack makes with a generator. They are made once."""
     made = ROOT / generator
     if not made.exists():
         code, out = run(pathlib.Path(CMAKE).with_name("cpack"), "--config", pathlib.Path(BUILD) / "CPackConfig.cmake",
@@ -49,7 +49,7 @@ def chroot_works():
 
 
 def run_in(root, *command, cwd="/"):
-    """In the root, which has this system's /proc, as a program finds its own place there."""
+    """Runs a command in the root. The root has this system's /proc, because a program finds its own path there."""
     (root / "proc").mkdir(exist_ok=True)
     script = 'mount --rbind /proc "$1/proc" && root=$1 cwd=$2 && shift 2 && exec chroot "$root" /bin/sh -c \'' \
              'cd "$0" && exec "$@"\' "$cwd" "$@"'
@@ -58,7 +58,7 @@ def run_in(root, *command, cwd="/"):
 
 
 class Status:
-    """The packages of this system, as dpkg has them."""
+    """The packages that are installed on this system, as dpkg's status file lists them."""
 
     def __init__(self):
         fields = ("Package", "Status", "Provides", "Pre-Depends", "Depends")
@@ -93,7 +93,7 @@ class Status:
 
 
 def make_root(root, packages):
-    """A root with the files of these packages, as they lie here."""
+    """Makes a root with copies of the files that these packages have on this system."""
     root.mkdir()
     for folder in ("bin", "sbin", "lib", "lib64"):
         if os.path.islink("/" + folder):
@@ -142,7 +142,7 @@ def type_into_zsh(functions, typed, awaited):
 
 
 def libraries(program):
-    """Name and place of each library that the program loads, as ldd resolves them."""
+    """Returns the name and the path of each library that the program loads, as ldd resolves them."""
     code, out = run("ldd", program)
     assert code == 0, out
     found = {}
@@ -152,7 +152,7 @@ def libraries(program):
 
 
 class Installed(unittest.TestCase):
-    """cmake --install, whose prefix was moved since."""
+    """Tests the tree of cmake --install, which was moved from its prefix to another folder."""
 
     @classmethod
     def setUpClass(cls):
@@ -251,7 +251,7 @@ class Installed(unittest.TestCase):
         self.assertEqual(self.complete("assay", "man", "merg"), ["merge"])
         self.assertEqual(self.complete("assay", "pack", "--layout", "sid"), ["sides"])
         self.assertEqual(self.complete("assay", "unpack", "g.h5", "--as", "saf"), ["safetensors"])
-        # Names of files are bash's own.
+        # Names of files are completed by bash itself, so the function offers none.
         self.assertEqual(self.complete("assay", "gate", ""), [])
         self.assertEqual(self.complete("assay", "gate", "--outputs", "--m"), [])
 
@@ -263,11 +263,12 @@ class Installed(unittest.TestCase):
             for word in words:
                 machine = [] if option == "--machine" else ["--machine", "exact"]
                 code, out = run(PREFIX / "bin/assay", "gate", table, *machine, "--case", "no/such", option, word)
-                self.assertIn("no/such", out, (option, word))  # of which it is told after its options
+                # The program names the missing case only if it has accepted the options.
+                self.assertIn("no/such", out, (option, word))
 
     @unittest.skipUnless(shutil.which("zsh"), "zsh is not here")
     def test_zsh_completes(self):
-        """Typed into an interactive zsh, as a user would: what Tab writes."""
+        """Types words and Tab into an interactive zsh, as a user would, and checks what Tab completes."""
         folder = PREFIX / "share/zsh/site-functions"
         keys = {"assay ga\t": "gate", "assay gate --mach\t": "--machine=", "assay list stan\t": "standards",
                 "assay gate --machine=asc\t": "ascend910b"}
@@ -293,7 +294,7 @@ class Installed(unittest.TestCase):
 
 @unittest.skipUnless(shutil.which("git"), "git is not here")
 class Commit(unittest.TestCase):
-    """cmake/AssayCommit.cmake, which every build runs."""
+    """Tests cmake/AssayCommit.cmake, which every build runs."""
 
     def setUp(self):
         self.tree = ROOT / self.id().rsplit(".", 1)[1]
@@ -368,7 +369,7 @@ class Gates(unittest.TestCase):
         cases = json.loads((root / "result.json").read_text())["cases"]
         self.assertGreater(len(cases), 30)
         code, out = run_in(root, program, "gate", "datasets/samples/operators.h5", "--machine", "volta", cwd=share)
-        self.assertIn(code, (1, 3), out)  # a machine without all of the operators
+        self.assertIn(code, (1, 3), out)  # this machine cannot compute all of the operators
 
 
 @unittest.skipUnless(shutil.which("dpkg-shlibdeps") and shutil.which("file"), "dpkg-dev or file is not here")
@@ -396,8 +397,10 @@ class Deb(Gates):
             self.assertEqual([p for p in folder.rglob("*") if p.is_dir() and not any(p.iterdir())], [])
         self.assertEqual(sum(map(len, files.values())), len(set().union(*files.values())))
         here = {str(p.relative_to(install_all)) for p in install_all.rglob("*") if not p.is_dir()}
-        here -= {"bin/assay-mpi"}  # of one MPI
-        moved = {"share/zsh/site-functions/_assay": "share/zsh/vendor-completions/_assay"}  # as Debian has it
+        here -= {"bin/assay-mpi"}  # no package has this program, because it needs one kind of MPI
+
+        # Debian has another folder for the zsh completions of packages.
+        moved = {"share/zsh/site-functions/_assay": "share/zsh/vendor-completions/_assay"}
         self.assertEqual(set().union(*files.values()), {moved.get(f, f) for f in here})
 
     def test_depends_say_what_the_program_loads(self):
@@ -407,7 +410,7 @@ class Deb(Gates):
         run("dpkg-deb", "-x", self.debs["assay"], program)
         code, out = run("readelf", "--dynamic", "--wide", program / "usr/bin/assay")
         self.assertEqual(code, 0, out)
-        self.assertNotIn("PATH)", out)  # looks nowhere but where the system does
+        self.assertNotIn("PATH)", out)  # no RPATH or RUNPATH: libraries are found only where the system looks
         places = libraries(program / "usr/bin/assay")
         for name in re.findall(r"NEEDED.*\[(.*)\]", out):
             place = os.path.realpath(places[name])
@@ -417,7 +420,7 @@ class Deb(Gates):
 
     def test_dev_depends_on_what_its_config_looks_for(self):
         code, out = run("dpkg-query", "-W", *[w.split()[0] for w in self.field("assay-dev", "Depends").split(",")[1:]])
-        self.assertEqual(code, 0, out)  # a package of that name is here, which built this
+        self.assertEqual(code, 0, out)  # each package is installed on this system, where assay was built
         self.assertIn(f"assay (= {self.field('assay', 'Version')})", self.field("assay-dev", "Depends"))
 
     @unittest.skipUnless(chroot_works(), "no chroot here")
@@ -425,7 +428,7 @@ class Deb(Gates):
         root = ROOT / "deb_root"
         packages = Status().closure(self.field("assay", "Depends"))
         self.assertLess(len(packages), 120)
-        # Beside them a shell, and cat to see that the root is one.
+        # The root also gets a shell, and coreutils with `cat`, to check that files outside cannot be seen.
         make_root(root, packages | {"dash", "coreutils"} | Status().closure("dash, coreutils"))
         self.assertFalse((root / "usr/bin/python3").exists())
         self.assertEqual(run("dpkg-deb", "-x", self.debs["assay"], ROOT / "unpacked")[0], 0)
@@ -452,7 +455,7 @@ class Archive(Gates):
         carried = {n for n, place in found.items() if pathlib.Path(place).resolve().is_relative_to(self.top.resolve())}
         self.assertEqual([n for n in found if n not in carried and not GLIBC.match(n)], [])
         self.assertIn("libstdc++.so.6", carried)
-        # Each that is carried is looked for, and what it needs is there.
+        # The libraries that the program loads from the archive are those of the folder lib/assay.
         self.assertEqual({p.name for p in (self.top / "lib/assay").iterdir() if p.name in found}, carried)
         self.assertLess(len(carried), 14, "HDF5's shared library brings an HTTP client")
 

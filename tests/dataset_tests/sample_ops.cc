@@ -9,7 +9,8 @@
 
 namespace {
 
-// a [M, K] times b [K, N], accumulated in float32 in ascending k, rounded once.
+// Returns a [M, K] times b [K, N]. Products are accumulated in float32 in ascending order of k, and
+// the sum is rounded once.
 std::vector<double> product(const assay::Case& c) {
   const assay::Tensor &a = c.input("a"), &b = c.input("b");
   const auto m = static_cast<std::size_t>(a.shape()[0]), k = static_cast<std::size_t>(a.shape()[1]);
@@ -44,7 +45,7 @@ assay::Computed matmul(const assay::Case& c) {
   return {std::move(output), {.accumulator = std::move(before)}};
 }
 
-// One element is off by a tenth of the largest.
+// Returns a wrong product: one element is off by a tenth of the largest element.
 assay::Tensor wrong(const assay::Case& c) {
   std::vector<double> values = product(c);
   double largest = 1;

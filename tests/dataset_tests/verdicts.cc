@@ -80,7 +80,8 @@ assay::Case product(std::uint32_t a_bits, std::uint32_t b_bits) {
   c.name = "product";
   c.op = "matmul";
   c.attributes["output_dtype"] = std::string("float32");
-  // A product of 3 x 4 and 4 x 2 matrices, in which one operand has a number of interest.
+  // A product of a 3 x 4 and a 4 x 2 matrix. Each of them has one element that the caller chooses,
+  // such as a NaN or a subnormal number.
   std::vector<std::uint32_t> a(12, kOne), b(8, 0x00600000);
   a[5] = a_bits;
   b[2] = b_bits;

@@ -256,7 +256,7 @@ TEST(ArrayFile, WrittenIsReadAgainAndByOthers) {
     const Tensor wide = array_of(format_named("float32"), {4, 6});
     std::map<std::string, TensorView> arrays(held.begin(), held.end());
     arrays["transposed"] = wide.view().transposed();
-    // Names that JSON and pickles have to quote.
+    // A name with characters that JSON and pickles have to quote.
     arrays["a \"quoted\\name\" \xc3\xa9"] = wide;
     write(row, formatted("all{}", row.endings.front()), arrays);
     // The dtypes that PyTorch 1.13 has.
@@ -308,7 +308,8 @@ TEST(ArrayFile, WhatCannotBeWrittenIsRefused) {
   EXPECT_THROW((void)array_format_named("ptt"), std::invalid_argument);
 }
 
-// A .npy file in column-major order whose element at the row-major position i has bytes made of i.
+// Writes a .npy file in column-major order. The bytes of the element at the row-major position i
+// are made from i.
 void write_columns(const std::string& path, const std::string& descr, std::size_t width,
                    const Shape& shape) {
   std::string extents;
@@ -319,7 +320,7 @@ void write_columns(const std::string& path, const std::string& descr, std::size_
   std::string bytes = std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header;
   const std::int64_t size = element_count(shape);
   std::vector<std::int64_t> index(shape.size());
-  for (std::int64_t at = 0; at < size; ++at) {  // in the order of the file
+  for (std::int64_t at = 0; at < size; ++at) {  // the elements, in the order of the file
     std::int64_t i = 0;
     for (std::size_t d = 0; d < shape.size(); ++d) i = i * shape[d] + index[d];
     for (std::size_t b = 0; b < width; ++b) bytes += static_cast<char>(i >> 8 * (b % 4));
@@ -336,10 +337,11 @@ TEST(ArrayFile, ColumnsAreReadInBands) {
     Shape shape;
   };
   for (const auto& [descr, width, shape] : {
-           Columns{"<u4", 4, {12288, 700}},     // bands of less than half of a column
-           Columns{"<f2", 2, {24, 500000}},     // short columns, by two bands
-           Columns{"<u8", 8, {9, 70, 30, 11}},  // one band
-           Columns{"|u1", 1, {6000, 31, 100}},  // the same by two
+           // These shapes are read in bands of rows in different ways.
+           Columns{"<u4", 4, {12288, 700}},     // a band has less than half of each column
+           Columns{"<f2", 2, {24, 500000}},     // short columns, in two bands
+           Columns{"<u8", 8, {9, 70, 30, 11}},  // one band has all rows
+           Columns{"|u1", 1, {6000, 31, 100}},  // two bands have all rows
            Columns{"<c16", 16, {3000, 5, 70}},
            Columns{"<u4", 4, {1, 1000}},
            Columns{"<u4", 4, {1000, 1}},
@@ -352,7 +354,7 @@ TEST(ArrayFile, ColumnsAreReadInBands) {
     Random random(5, static_cast<std::uint64_t>(size));
     std::vector<std::byte> piece;
     std::int64_t begin = 0;
-    // Once in a row, then wherever.
+    // Reads pieces of random lengths, first in order and then at random positions.
     for (int turn = 0; turn < 60; ++turn) {
       const auto most = std::min<std::int64_t>(size - begin, turn % 3 == 0 ? 12 : 300000);
       const auto count =

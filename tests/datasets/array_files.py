@@ -39,7 +39,7 @@ class Storage:
 
 
 class Call:
-    """A function call in a pickle. It needs nothing of PyTorch."""
+    """A call of one of PyTorch's functions in a pickle. It is made without PyTorch."""
 
     def __init__(self, function, *arguments):
         self.made = function, arguments
@@ -195,7 +195,7 @@ def make_npy(m):
     m.good("c8.npy", "complex64", turned, "complex64")
     np.savez(m.path("c.npz"), c=turned)
     m.good("c.npz:/c", "complex64", turned)
-    # NumPy has no complex32: the parts lie beside each other.
+    # NumPy has no complex32, so its files have the real and the imaginary part as two float16 elements.
     halves = rng.standard_normal((3, 4, 2)).astype("f2")
     for name, array in (("golden_0_complex32.npy", halves), ("long_complex32.npy", halves.reshape(3, 8)),
                         ("said.npy", halves.reshape(3, 8))):
@@ -303,7 +303,8 @@ def make_torch(m):
                                 0, (2, 3), (3, 1), False, hooks, torch.complex32)
     m.good("kinds.pt:/complex32", "complex32", values, shape=(2, 3))
     torch_archive(m.path("kinds.pt"), tensors)
-    # Older PyTorch writes no complex32: the parts lie beside each other, here in every second row.
+    # Older PyTorch writes no complex32, so the real and the imaginary part are two float16 elements. Here the tensor is
+    # every second row of its storage.
     rows = rng.standard_normal((4, 3, 2)).astype("f2")
     torch_archive(m.path("halves.pt"), v2(Storage(torch.HalfStorage, "0", 24, rows.tobytes()), 0, (2, 3, 2), (12, 2, 1)))
     m.good("halves.pt", "complex32", rows[::2], "complex32", (2, 3))
@@ -597,7 +598,8 @@ def make_with_torch(m):
         torch.save(value, m.path(name))
         m.good(name, str(value.dtype)[6:], value.numpy())
     torch.save(turned.conj(), m.path("conj.pt"))
-    if torch.equal(torch.load(m.path("conj.pt")), turned):  # PyTorch 1.13 forgets it, newer ones do not
+    # PyTorch 1.13 loses the lazy conjugation when it writes the file. Newer versions record it.
+    if torch.equal(torch.load(m.path("conj.pt")), turned):
         m.good("conj.pt", "complex64", turned.numpy())
     else:
         m.bad("conj.pt", "conj.pt: is negated or conjugated lazily; save x.resolve_neg() or x.resolve_conj()")

@@ -38,7 +38,7 @@ def header(descr="'<f4'", order="False", shape="(3,)"):
 def loaded(path):
     try:
         return np.load(path, allow_pickle=False)
-    except Exception:  # whatever numpy says of it
+    except Exception:  # numpy refuses the file, by any kind of error
         return None
 
 

@@ -14,8 +14,9 @@ BAD = []      # /cases/ok and /cases/c are valid until change(f) makes its one d
 C, X, G = "/cases/c", "/cases/c/inputs/x", "/cases/c/golden"
 
 def bad(name, reason, obj, change=lambda f: None, **kw):
-    """kw: inferred; bare: without the two cases; latest; patch: bytes -> bytes, the whole file."""
-    # Returns the part of the object's path that no message would escape.
+    """Adds a file to BAD. Keywords: `inferred` as in make_files.py, `bare` (the file does not have the two cases),
+    `latest` (HDF5's newest format), and `patch`, a function that changes the bytes of the whole file."""
+    # The object's path is cut before the first character that a message may escape.
     BAD.append((name, reason, re.split(r'[^ -~]|["\\\\]', obj)[0], change, kw))
 
 def remove(f, *paths):
@@ -30,7 +31,7 @@ def link(f, path, target):
 def delete_attr(f, path, name):
     h5a.delete(f[path].id, name.encode())
 
-# The schema and the cases.
+# Defects of the schema and of the cases.
 for name, value in (("0", 0), ("3", 3), ("minus_1", -1), ("1_plus_2_to_32", (1 << 32) + 1),
                     ("string", "1"), ("two", [1, 1]), ("null", h5py.Empty("f4"))):
     bad("schema_" + name, "schema", "", lambda f, v=value: attr(f, "assay_schema", v))
@@ -68,7 +69,7 @@ bad("output_is_group", "not a dataset", C + "/outputs/r", lambda f: group(f, C +
 bad("input_is_named_type", "not a dataset", C + "/inputs/t",
     lambda f: F32.copy().commit(f[C + "/inputs"].id, b"t"), inferred=True)
 
-# Attributes of a case.
+# Defects of the attributes of a case.
 COMPOUND = np.array((1, 2.0), dtype=[("i", "<i4"), ("f", "<f8")])
 for name, what, value in (
         ("op", "int", 3), ("op", "float", 1.5), ("op", "bool", True),
@@ -89,7 +90,7 @@ bad("attr_op_huge", "attribute", C, lambda f: attr(f[C], "op", np.full(1 << 13, 
 bad("attr_output_dtype_unknown", "dtype unknown", C, lambda f: attr(f[C], "output_dtype", "float7"),
     inferred=True)
 
-# The dtype of a dataset, and whether its stored type can hold it.
+# Defects of the attribute dtype of a dataset, and stored types that cannot hold the dtype.
 for obj, where in ((X, "input"), (G, "golden"), (C + "/outputs/rec", "output")):
     bad(f"dtype_missing_{where}", "dtype missing", obj, lambda f, p=obj: delete_attr(f, p, "dtype"))
 for dtype in ("float7", "", "Float32", "float32 x", "uint128", "int2", "float8_e4m3",
@@ -99,7 +100,7 @@ for dtype in ("float7", "", "Float32", "float32 x", "uint128", "int2", "float8_e
 bad("dtype_int", "attribute", X, lambda f: attr(f[X], "dtype", 1))
 bad("dtype_two", "attribute", X, lambda f: attr(f[X], "dtype", ["float32", "float32"]))
 
-TYPES = {       # beside the dtypes themselves
+TYPES = {       # HDF5 types by name, besides those of the dtypes themselves
     "f16": float_type("float16"), "bf16": float_type("bfloat16"), "e5m2": float_type("float8_e5m2"),
     "e4m3": float_type("float8_e4m3fn"), "e4m3_bias8": float_type("float8_e4m3fnuz"),
     "e5m2_bias16": float_type("float8_e5m2fnuz"), "e3m2": float_type("float6_e3m2fn"),
@@ -123,7 +124,8 @@ TYPES = {       # beside the dtypes themselves
     "complex_of_three": h5t.py_create(np.dtype([("r", "<f4"), ("i", "<f4"), ("k", "<f4")])),
     "complex_of_integers": h5t.py_create(np.dtype([("r", "<i4"), ("i", "<i4")])),
     "reference": h5t.STD_REF_OBJ, "region": h5t.STD_REF_DSETREG}
-STORED = {      # dtype: stored types that cannot hold it; ? = inferred
+# For each dtype, the stored types that cannot hold it. A ? marks those that are inferred (make_files.py).
+STORED = {
     "float64": "float32 int64 f64_bias1022 opaque8",
     "float32": "int32 uint32 float64 f16 opaque4 compound complex string array vlen_string vlen "
                "region",
@@ -146,7 +148,7 @@ STORED = {      # dtype: stored types that cannot hold it; ? = inferred
                  "complex_of_integers uint64 opaque8 array",
     "complex32": "complex float32 uint32 opaque4",
     "bool": "int8? int32 bitfield? other_enum? swapped_enum? opaque1?"}
-# Some of these are declared and not written.
+# Makes a file for each dtype and wrong type. Some datasets are declared and not written.
 for dtype, what in ((d, what) for d, names in STORED.items() for what in names.split()):
     name, tid = what.rstrip("?"), TYPES[what.rstrip("?")]
     declared = name in ("vlen_string", "vlen", "reference", "region", "opaque_1GiB")
@@ -212,7 +214,7 @@ bad("cycle_case_in_case", "nested case", C + "/extra/up",
 bad("deep", "too deep", "/cases/g/g/g", lambda f: case(f, "g/" * 100 + "c"), inferred=True)
 
 def maze(f):
-    """There are few groups, and 2^40 paths through them."""
+    """Makes 40 groups with 2^40 paths through them."""
     for i in range(40):
         group(f, f"/maze/{i}")
     for i in range(40):
@@ -283,7 +285,7 @@ for marker in ("TREE", "SNOD", "HEAP"):
     for last in (False, True):
         bad(f"metadata_{marker}_{'last' if last else 'first'}", DAMAGED, "",
             patch=flip(marker.encode(), 1, last=last))
-bad("metadata_GCOL", DAMAGED, "", patch=flip(b"GCOL"))      # where variable-length strings lie
+bad("metadata_GCOL", DAMAGED, "", patch=flip(b"GCOL"))      # the global heap, which holds variable-length strings
 bad("metadata_checksum", DAMAGED, "", patch=flip(b"OHDR", 20, last=True), latest=True)
 bad("metadata_attribute_name", DAMAGED, "", patch=flip(b"dtype\0", 1), latest=True)  # checksum
 for name, reason, count in (("shape", "size", 1 << 40), ("shape_by_one", DAMAGED, 12346)):
@@ -317,8 +319,8 @@ for name, filters, mask, data in (
     bad("chunk_" + name, DAMAGED, X, lambda f, filters=filters, data=data, mask=mask: store(
         f, X, "float32", shape=(1000,), chunk=(1000,),
         filters=filters).id.write_direct_chunk((0,), data, filter_mask=mask), inferred=True)
-# Elements that were never written have the fill value. These files have no fill value, and HDF5
-# 1.10.8 returns what was in memory.
+# Elements that were never written have the fill value. These files have none, so HDF5 1.10.8 returns what was in
+# memory, and the files must be refused.
 NO_FILL = lambda p: p.set_fill_time(h5d.FILL_TIME_NEVER)
 bad("never_written", "never written", X, lambda f: store(f, X, "float32", plist=NO_FILL),
     inferred=True)

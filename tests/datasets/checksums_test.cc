@@ -8,7 +8,8 @@
 namespace assay::h5 {
 namespace {
 
-// Names that begin alike, with characters that sort before and after '/' and '@'.
+// Returns lines whose names begin alike and go on with characters that sort before and after '/'
+// and '@'.
 Checksums of_two_cases() {
   Checksums sums;
   std::uint64_t sum = 0;
@@ -78,7 +79,7 @@ TEST(ChecksumTable, AnswersDependOnNoEarlierQuestion) {
   for (std::uint64_t i = 0; i < n; ++i) sums.set(name_of(i), i);
   const ChecksumTable table = table_of(sums);
   for (std::uint64_t i = 0; i < n; ++i) {
-    // In order, back from the end, and over the whole table.
+    // Searches for names in order, in reverse order, and in steps over the whole table.
     for (const std::uint64_t k : {i, n - 1 - i, i * 263 % n}) {
       EXPECT_EQ(table.find(name_of(k)), k);
       EXPECT_EQ(table.find(name_of(k) + "s"), std::nullopt);
@@ -95,7 +96,7 @@ TEST(ChecksumTable, IsSharedAsLongAsSomebodyHasIt) {
   const ChecksumTable other = table_of(more);
   one->share("one");
   other.share("other");
-  auto again = ChecksumTable::shared("one");  // though another came between
+  auto again = ChecksumTable::shared("one");  // is found although another table was shared after it
   ASSERT_TRUE(again);
   EXPECT_EQ(again->lines().data(), one->lines().data());
   EXPECT_EQ(ChecksumTable::shared("other")->find("/cases/z/golden"), 7U);

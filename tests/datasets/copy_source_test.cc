@@ -18,7 +18,7 @@
 namespace assay::h5 {
 namespace {
 
-// An HDF5 file with all of one of a file's groups.
+// Copies everything in a group of a source to the open group `to`.
 void copy_all(CopySource& source, const std::string& group, hid_t to) {
   const auto copy_attributes = [&](const std::string& object, hid_t at) {
     for (const auto& [name, value] : source.attributes(object)) {
@@ -115,7 +115,8 @@ class CopySourceTest : public ::testing::Test {
 };
 
 TEST_F(CopySourceTest, OfWhatLiesPlainlyGivesWhatHdf5Gives) {
-  // Types that assay does not write attributes as, which keep their bits.
+  // Attributes of types in which assay itself writes no attributes. Their copies have the same
+  // bits.
   change(
       "c.attrs['x_i8'] = np.int8(-3)\n"
       "c.attrs['x_u16'] = np.uint16(65535)\n"
@@ -201,7 +202,7 @@ TEST_F(CopySourceTest, LeavesToHdf5WhatItMayNotCopyBitForBit) {
     spill(path_, before);
     change(lines);
     EXPECT_EQ(plain("/cases/plain"), nullptr);
-    EXPECT_NE(plain("/cases/of/all"), nullptr);  // another case is what it was
+    EXPECT_NE(plain("/cases/of/all"), nullptr);  // another case can still be copied plainly
   }
 }
 
@@ -288,7 +289,7 @@ TEST_F(CopySourceTest, WhatLeadsNowhereIsAnError) {
   EXPECT_TRUE(copies(whole));
   int copied = 0, refused = 0, asked = 0;
   const auto with = [&](std::size_t at, std::uint64_t number, std::size_t size) {
-    if (++asked % 4 != 0) return;  // every kind of change is among them
+    if (++asked % 4 != 0) return;  // to save time; every kind of change is among the rest
     std::string changed = whole;
     std::memcpy(changed.data() + at, &number, size);
     if (changed == whole) return;
@@ -320,7 +321,8 @@ TEST_F(CopySourceTest, WhatLeadsNowhereIsAnError) {
     }
   }
   EXPECT_GT(refused, 50);
-  EXPECT_GT(copied, 0);  // what belongs to another case, and objects of the same size
+  // Some changes are in another case's data, or lead to an object of the same size.
+  EXPECT_GT(copied, 0);
 }
 
 // There is one note for each reason, which names an object that was left out.
@@ -359,8 +361,8 @@ TEST_F(CopySourceTest, SaysThatAFileWasChangedMeanwhile) {
   EXPECT_FALSE(std::filesystem::exists(directory_ / "to.h5"));
 }
 
-// HDF5 prints its errors for each thread until this is switched off. A name that does not exist yet
-// is one of these errors.
+// No thread's errors of HDF5 are printed. HDF5 prints them until this is switched off for the
+// thread, even the error that a name does not exist yet.
 TEST_F(CopySourceTest, Hdf5IsSilentWhoeverAsks) {
   ::testing::internal::CaptureStderr();
   {

@@ -19,7 +19,7 @@
 
 namespace assay {
 
-// An empty directory, removed at the end.
+// An empty directory, which is removed with its content when this object is destroyed.
 class OwnDirectory {
  public:
   OwnDirectory() {

@@ -34,7 +34,7 @@ PieceReading pieces(std::int64_t units) {
   return {.whole_bytes = 0, .pattern_bytes = 0, .piece = units * kUnit};
 }
 
-// Returns everything that is printed or saved, except the pattern of a failure.
+// Returns everything about the verdicts that is printed or saved, except the pattern of a failure.
 std::string all_of(const std::vector<GatedCase>& gated) {
   std::string text;
   for (const GatedCase& one : gated) {
@@ -208,7 +208,8 @@ TEST_F(GatePieces, ShapesAndDtypesThatDiffer) {
   }
 }
 
-// An open output dtype is decided from both dtypes, and the case is still read in pieces.
+// If the case leaves the output dtype open, it follows from the dtypes of both arrays. The case is
+// still read in pieces.
 TEST_F(GatePieces, AnOutputDtypeThatIsOpen) {
   const auto write = [&](const char* folder, const Format& format) {
     std::filesystem::create_directory(directory_ / folder);
@@ -339,7 +340,8 @@ TEST_F(GatePieces, ADatasetThatChangedIsRefused) {
   }
 }
 
-// There are more parts than are read before the threads meet. Each is checked in its turn.
+// Checksums are verified part by part in order, even if there are more parts than may wait for a
+// check.
 TEST_F(GatePieces, ManyPartsAreCheckedInOrder) {
   const Format& f = format_named("int8");
   const std::int64_t size = 70 * kUnit + 5;
@@ -386,7 +388,7 @@ class ReadByThreads : public testing::Test {
 };
 
 TEST_F(ReadByThreads, IsTheWholeToTheBit) {
-  // Under a sanitizer a format takes a minute.
+  // Under a sanitizer a format takes a minute, so only float32 is tested.
   const bool is_slow = kAddressSanitizer || kThreadSanitizer;
   for (const char* name : {"float32", "float64", "bfloat16", "int8"}) {
     if (is_slow && std::string_view(name) != "float32") continue;

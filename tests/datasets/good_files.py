@@ -10,7 +10,7 @@ from hdf5_files import absent, attr, case, expect, full_case, group, several_cas
 from reference_reader import (BIG_ENDIAN, BOOL, DTYPES, STR_NULLTERM, U16, U8, UNUSED_LOW_BITS,
                               float_type, native, opaque, patterns, string_type)
 
-GOOD = []      # (name, write, inferred, keywords of create)
+GOOD = []      # a tuple for each file: its name, the function that writes it, `inferred`, and keywords of create()
 
 def good(name, inferred=False, **kw):
     return lambda write: GOOD.append((name, write, inferred, kw))
@@ -18,7 +18,7 @@ def good(name, inferred=False, **kw):
 SMALL = ("float8_e4m3fnuz", "float8_e5m2fnuz", "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn",
          "float4_e1m2fn")
 OPAQUE = {"float16": 2, "bfloat16": 2, "float8_e5m2": 1}
-# rows: case, dtype, stored type; the values are all patterns of the dtype
+# For each file, `rows` has the cases: name, dtype, stored type. The values are all bit patterns of the dtype.
 for name, inferred, rows in (
         ("big_endian", False, [(d, d, t) for d, t in BIG_ENDIAN.items()]),
         ("big_endian_floats", True, [(d, d, float_type(d, order=h5t.ORDER_BE))
@@ -42,7 +42,8 @@ def _(f):
     case(f, "int4", "int4", np.arange(-8, 8).astype("i1").view("u1"), tid=h5t.STD_I8LE)
     expect("/cases/int4/inputs/x", "int4", np.arange(-8, 8).view("u8") & 15)
 
-@good("complex_of_others")     # big-endian, and with the names of the members that h5py does not write
+# Complex elements that are big-endian, or whose members have names that h5py does not write.
+@good("complex_of_others")
 def _(f):
     for dtype, part in (("complex64", h5t.IEEE_F32BE), ("complex128", h5t.IEEE_F64BE),
                         ("complex64", h5t.IEEE_F32LE)):
@@ -88,7 +89,8 @@ def _(f):
     d.id.write_direct_chunk((4,), zlib.compress(values[4:].tobytes()))
     expect(masked, "float32", values)
 
-@good("chunks", inferred=True)     # that do not divide the shape, are larger than it, lack filters
+# Chunks that do not divide the shape, are larger than the shape, or have no filters.
+@good("chunks", inferred=True)
 def _(f):
     unlimited, everything = h5s.UNLIMITED, ("shuffle", "deflate", "fletcher32")
     for shape in ((7,), (5, 6), (3, 4, 5), (2, 3, 1, 4), (1, 2, 3, 2, 3)):
@@ -101,7 +103,7 @@ def _(f):
                  maxshape=(unlimited,) * len(shape))
             store(f, f"/cases/{name}/inputs/plain", "float64", values, chunk=tuple(chunk),
                   maxshape=(unlimited,) * len(shape))
-    noise = patterns("int32")[:999]      # which deflate makes longer
+    noise = patterns("int32")[:999]      # deflate makes these bytes longer
     case(f, "noise", "int32", noise, chunk=(500,), filters=("deflate",))
     case(f, "deflated_twice", "int32", noise, chunk=(500,),
          filters=("deflate", "fletcher32", "deflate"))
@@ -114,7 +116,7 @@ def _(f):
 
 @good("unfiltered_edges", inferred=True, latest=True)
 def _(f):
-    # H5Pset_chunk_opts, which h5py does not know.
+    # h5py does not have H5Pset_chunk_opts, so HDF5 itself is called.
     library = ctypes.CDLL(h5p.__file__)
     library.H5Pset_chunk_opts.argtypes = ctypes.c_int64, ctypes.c_uint
     for filters in (("deflate",), ("shuffle", "deflate", "fletcher32")):
@@ -197,7 +199,7 @@ def _(f):
     attr(group(f, "/store/away"), "op", "external")
     golden = np.arange(4) / 2
     store(f, "/store/away/golden", "float64", golden)
-    # To a case, to a dataset by way of the former, within a group, to a group.
+    # Soft links to a case, to a dataset through the first link, within a group, and to a group.
     for path, target, dtype, bits in (
             ("/cases/whole", "/store/away", None, None),
             ("/cases/parts/golden", "/cases/whole/golden", "float64", golden),
@@ -242,7 +244,7 @@ def _(f):
 def _(f):
     full_case(f, "c")
 
-# new object headers, the five chunk indexes, dense links and attributes
+# HDF5's newest format: new object headers, the five chunk indexes, and dense links and attributes.
 @good("latest", latest=True)
 def _(f):
     for i in range(20):

@@ -8,13 +8,14 @@ from h5py import h5a, h5d, h5f, h5g, h5p, h5s, h5t
 
 from reference_reader import DTYPES, F32, native
 
-expected, expected_attrs = {}, []     # of the file being written
-contents = {}                         # sha256: bytes, of all files
+expected, expected_attrs = {}, []     # what a reader must find in the file that is being written
+
+contents = {}                         # the bytes of the tensors of all files, by their sha256
 
 def create(path, latest=False, userblock=0):
     access, creation = h5p.create(h5p.FILE_ACCESS), h5p.create(h5p.FILE_CREATE)
     access.set_fclose_degree(h5f.CLOSE_STRONG)
-    creation.set_obj_track_times(False)      # or no two runs would be alike
+    creation.set_obj_track_times(False)      # with times, no two runs would write the same bytes
     if latest:
         access.set_libver_bounds(h5f.LIBVER_LATEST, h5f.LIBVER_LATEST)
     if userblock:
@@ -32,9 +33,9 @@ def group(f, path):
     return here
 
 def attr(obj, name, value, tid=None, note=False):
-    """One attribute; tid where the type that numpy would choose is not wanted.
+    """Writes an attribute, with the type `tid` or the one that numpy chooses.
 
-    note: the manifest lists it.
+    If `note` is true, the manifest lists the attribute.
     """
     if h5a.exists(obj.id, name.encode()):
         h5a.delete(obj.id, name.encode())
@@ -110,7 +111,7 @@ def store(f, path, dtype, bits=None, tid=None, shape=None, chunk=None, maxshape=
     return dataset
 
 def case(f, name, dtype="float32", bits=(1, 2, 3, 4), **kw):
-    """A case with one input."""
+    """Writes a case with one input."""
     attr(group(f, "/cases/" + name), "op", "external")
     store(f, f"/cases/{name}/inputs/x", dtype, bits, **kw)
 
@@ -125,7 +126,7 @@ def absent(f, path, tid=None, **kw):
     attr(d, "absent", np.int64(1))
 
 def several_case(f, name):
-    """A case of schema 2: two outputs, one that is not compared, a list, an absent input."""
+    """Writes a case of schema 2. It has two outputs, a third one that is not compared, a list, and an absent input."""
     attr(f, "assay_schema", 2)
     at = f"/cases/{name}"
     case(f, name)

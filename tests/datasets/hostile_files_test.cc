@@ -29,7 +29,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-constexpr std::int64_t kCap = std::int64_t{1} << 30;  // that the script's files are made for
+// The limit on the size of a dataset. The files of make_files.py are made for this limit.
+constexpr std::int64_t kCap = std::int64_t{1} << 30;
 
 class HostileFiles : public ::testing::Test {
  protected:
@@ -67,7 +68,8 @@ class HostileFiles : public ::testing::Test {
 OwnDirectory* HostileFiles::directory_ = nullptr;
 json* HostileFiles::manifest_ = nullptr;
 
-// A case's tensors, or what is known of them, by the names that the manifest gives them.
+// Returns a case's tensors, or their dtypes and shapes, by the names that they have in the
+// manifest.
 template <typename Array>
 std::map<std::string, Array> tensors_of(const BasicCase<Array>& c) {
   std::map<std::string, Array> all;
@@ -194,7 +196,7 @@ const std::map<std::string, std::string>& reasons() {
   return table;
 }
 
-// Every other question about a bad file ends in an answer or a FileError.
+// Calls every function of the reader for a bad file. Each must return, or throw a FileError.
 void ask_everything(const std::string& path, const std::string& copy) {
   std::unique_ptr<DatasetFile> file;
   (void)file_error_of([&] { file = std::make_unique<DatasetFile>(path, kCap); });

@@ -40,7 +40,7 @@ TEST(NamePattern, RefusesBracesThatHoldNoName) {
   EXPECT_THAT(error_of([] { NamePattern("a_{b c}"); }), HasSubstr("is a word in braces"));
 }
 
-// A name that can be matched in too many ways to try all.
+// A pattern that could match a name in too many ways to try all is refused in a short time.
 TEST(NamePattern, EndsOnHostileNames) {
   const NamePattern pattern("*a*a*a*a*a*a*a*a*a*a*a*ab");
   EXPECT_THAT(error_of([&] { (void)pattern.match(std::string(200, 'a')); }),
@@ -110,7 +110,8 @@ TEST_F(Csv, ReadsQuotesAndEndsOfLines) {
   EXPECT_EQ(csv_line(table.rows[0].cells), "\"1,\"\"2\"\"\",\"x\ny\"\n");
 }
 
-// The first cell is quoted if a file cannot begin with its text.
+// The first cell of a file is quoted if a reader would take its text for the mark of another kind
+// of file.
 TEST_F(Csv, IsReadAsItIsWritten) {
   for (const char* first : {"\xEF\xBB\xBFx", "PK1", " x", "a\"b"}) {
     const std::vector<std::string> header = {first, "b"};
@@ -138,7 +139,7 @@ TEST(Ttk, ShapesAndFoldersAreWrittenAsItWritesThem) {
     EXPECT_EQ(ttk_shape(text), std::nullopt) << text;
   }
   EXPECT_EQ(ttk_folder_name("add_01.a-b"), "add_01.a-b");
-  // hashlib.sha256(b"sort: rows").hexdigest()[:12]
+  // The digits are those of Python's hashlib.sha256(b"sort: rows").hexdigest()[:12].
   EXPECT_EQ(ttk_folder_name("sort: rows"), "sort__rows_18121a579dae");
   EXPECT_LE(ttk_folder_name(std::string(500, 'a')).size(), 120U);
 }

@@ -64,7 +64,7 @@ def main(out):
                 problems.append(f"{file}: {'other bits' if accept else 'nothing to refuse'}")
         except Refused as refused:
             why, where = refused.args
-            cut = name.startswith(("name_", "deep", "maze"))      # the object, in the manifest
+            cut = name.startswith(("name_", "deep", "maze"))      # the manifest has only the beginning of the object
             as_told = not where or not obj or where == obj or cut and where.startswith(obj)
             if accept or why != reason or not as_told:
                 problems.append(f"{file}: refused for {refused.args}, not {reason!r} at {obj!r}")

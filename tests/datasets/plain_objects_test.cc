@@ -68,7 +68,7 @@ void compare(Both& file, const std::string& object, Counts& counts) {
   EXPECT_EQ(actual.format().name, expected.format().name);
   EXPECT_EQ(actual.shape(), expected.shape());
   EXPECT_TRUE(bits_of(actual) == bits_of(expected)) << "other bits";
-  // Reads in pieces with arbitrary ends.
+  // Reads the dataset in pieces that end anywhere, and compares them.
   const std::unique_ptr<ArraySource> source = file.first_plain.open_pieces(object);
   Tensor pieces(expected.format(), expected.shape());
   for (std::int64_t at = 0, step = 1; at < pieces.size(); at += step, step = step * 3 + 1) {
@@ -85,7 +85,8 @@ Tensor zeros(std::string_view dtype, const Shape& shape) {
   return tensor;
 }
 
-// A case with a tensor of every format, and two cases more, so that groups have several names.
+// Writes a file that has a case with a tensor of every format, and two more cases, so that groups
+// have several names.
 std::string written_file(const OwnDirectory& directory, bool compress = false) {
   const std::string path = directory / (compress ? "compressed.h5" : "plain.h5");
   DatasetWriter writer(path, compress);
@@ -124,7 +125,7 @@ TEST(PlainObjects, AreReadAsHdf5ReadsThemInShippedFiles) {
     Both file(entry.path());
     Counts counts;
     compare(file, "/", counts);
-    EXPECT_GE(counts.known, 30);  // the others are compressed datasets
+    EXPECT_GE(counts.known, 30);  // compressed datasets are read by HDF5 and not counted
     ++files;
   }
   EXPECT_GE(files, 6);
@@ -152,7 +153,7 @@ TEST(PlainObjects, ShareLongListsOfLinks) {
   EXPECT_EQ(other->links_in("/cases/many"), links);
   EXPECT_EQ(*other->links_in("/cases"), *one->links_in("/cases"));
   EXPECT_NE(other->links_in("/cases"), one->links_in("/cases")) << "a short list";
-  // Another file has its own.
+  // Another file has links of its own, even if it is a copy.
   std::filesystem::copy_file(path, directory / "y.h5");
   const auto copy = OpenedFile(directory / "y.h5").another_plain();
   EXPECT_EQ(*copy->links_in("/cases/many"), *links);
@@ -169,7 +170,8 @@ TEST(PlainObjects, LeaveCompressedDatasetsToHdf5) {
   EXPECT_EQ(file.opened.plain()->find("/cases/b").answer, Answer::kYes);
 }
 
-// As h5py writes: strings of variable length, bools, arrays, big-endian elements.
+// Objects as h5py writes them are read, too: strings of variable length, bools, arrays, and
+// big-endian elements.
 TEST(PlainObjects, AreReadAsHdf5ReadsThemInFilesOfH5py) {
   const OwnDirectory directory;
   const std::string path = directory / "h5py.h5";
@@ -237,7 +239,7 @@ TEST(PlainObjects, FollowNoWayButAbsolutePathsOfHardLinks) {
 
 // ------------------------------------------------------------------------------------- damage
 
-// A file in memory.
+// A file in memory, whose bytes a test damages.
 class Damaged {
  public:
   explicit Damaged(const std::string& bytes) : fd_(memfd_create("damaged", MFD_CLOEXEC)) {
@@ -295,8 +297,8 @@ TEST(PlainObjects, LeaveWhatIsDamagedToHdf5) {
   };
   EXPECT_TRUE(links_after([](std::string&) {}));
   const auto entry = [&](int i) { return at.node + 8 + 40 * static_cast<std::uint64_t>(i); };
-  // Defects of the superblock: another version, addresses that are not its own, and an end behind
-  // the file's.
+  // Defects of the superblock: another version, sizes and a base of addresses that it does not
+  // have, and an end behind that of the file.
   EXPECT_FALSE(links_after([&](std::string& b) { b[8] = 1; }));
   EXPECT_FALSE(links_after([&](std::string& b) { b[13] = 4; }));
   EXPECT_FALSE(links_after([&](std::string& b) { put(b, 24, 8); }));
@@ -341,7 +343,7 @@ TEST(PlainObjects, LeaveDatasetsThatDoNotAddUpToHdf5) {
   const std::string whole = slurp(written_file(directory));
   Damaged file(whole);
   const std::uint64_t header = file->find("/cases/b/golden").object->address;
-  // The messages of a dataset's header, by kind: the position of the text of the first message.
+  // For each kind of message in a dataset's header: the position of the content of the first one.
   std::map<unsigned, std::uint64_t> message;
   for (std::uint64_t m = header + 16; m < header + 16 + 256;) {
     const auto kind = static_cast<unsigned>(number_at(whole, m) & 0xffff);
@@ -358,7 +360,8 @@ TEST(PlainObjects, LeaveDatasetsThatDoNotAddUpToHdf5) {
     return found.answer == Answer::kYes;
   };
   EXPECT_TRUE(is_known([](std::string&) {}));
-  // Shapes whose number of elements is not that of the layout, is 0, or is more than 2^64.
+  // Shapes and types are unknown if the number of elements is not that of the layout, is 0, or is
+  // more than 2^64, if the rank or version is, or if the elements have another size.
   EXPECT_FALSE(is_known([&](std::string& b) { put(b, space + 8, 3); }));
   EXPECT_FALSE(is_known([&](std::string& b) { put(b, space + 8, 0); }));
   EXPECT_FALSE(is_known([&](std::string& b) { put(b, space + 8, ~std::uint64_t{0}); }));
@@ -366,13 +369,14 @@ TEST(PlainObjects, LeaveDatasetsThatDoNotAddUpToHdf5) {
   EXPECT_FALSE(is_known([&](std::string& b) { b[space] = 3; }));
   EXPECT_FALSE(is_known([&](std::string& b) { b[type + 4] = 4; }));
   EXPECT_FALSE(is_known([&](std::string& b) { b[type + 4] = 0; }));
-  // Data elsewhere: chunks, outside the file, at no address.
+  // Data is unknown if it is in chunks, outside the file, or at no address.
   EXPECT_FALSE(is_known([&](std::string& b) { b[layout + 1] = 2; }));
   EXPECT_FALSE(is_known([&](std::string& b) { b[layout] = 4; }));
   EXPECT_FALSE(is_known([&](std::string& b) { put(b, layout + 2, b.size() - 15); }));
   EXPECT_TRUE(is_known([&](std::string& b) { put(b, layout + 2, b.size() - 16); }));
   EXPECT_FALSE(is_known([&](std::string& b) { put(b, layout + 2, ~std::uint64_t{0}); }));
-  // Filters and files outside, two shapes, a group's message beside them.
+  // The header is unknown if it has a message on filters or external files, a second shape, or a
+  // message of a group.
   for (const unsigned kind : {0x0BU, 0x07U, 0x01U, 0x11U, 0x0AU}) {
     EXPECT_FALSE(is_known([&](std::string& b) { put(b, message.at(0x05) - 8, kind, 2); })) << kind;
   }

@@ -12,7 +12,7 @@ import h5py
 import numpy as np
 from h5py import h5a, h5d, h5f, h5g, h5l, h5o, h5s, h5t, h5z
 
-# name: storage of assay (numpy), number of bits that a value may use
+# For each name of a dtype: the numpy dtype in which assay stores it, and the number of bits that a value may use.
 DTYPES = {
     "float64": ("<f8", 64), "float32": ("<f4", 32), "float16": ("<u2", 16), "bfloat16": ("<u2", 16),
     "float8_e4m3fn": ("u1", 8), "float8_e5m2": ("u1", 8), "float8_e4m3fnuz": ("u1", 8),
@@ -25,8 +25,9 @@ DTYPES = {
     "complex128": ("<c16", 128), "complex64": ("<c8", 64), "complex32": ("<u4", 32)}
 PARTS = {"complex128": "float64", "complex64": "float32", "complex32": "float16"}
 UNUSED_LOW_BITS = {"tfloat32": 13, "hfloat32": 12}
-# name: (sign, exponent position, exponent size, mantissa position, mantissa size), bias.
-# float8_e8m0fnu has no sign and hifloat8 no fields: neither can be an HDF5 float type.
+# For each name of a dtype: the fields of its HDF5 float type (sign position, exponent position, exponent size, mantissa
+# position, mantissa size), and the bias. float8_e8m0fnu has no sign, and hifloat8 has no fixed fields, so that neither
+# can be an HDF5 float type.
 FIELDS = {
     "float16": ((15, 10, 5, 0, 10), 15), "bfloat16": ((15, 7, 8, 0, 7), 127),
     "float8_e5m2": ((7, 2, 5, 0, 2), 15), "float8_e4m3fn": ((7, 3, 4, 0, 3), 7),
@@ -37,11 +38,11 @@ FIELDS = {
 U8, U16, U32, U64 = h5t.STD_U8LE, h5t.STD_U16LE, h5t.STD_U32LE, h5t.STD_U64LE
 I8, I16, I32, I64 = h5t.STD_I8LE, h5t.STD_I16LE, h5t.STD_I32LE, h5t.STD_I64LE
 F32, F64 = h5t.IEEE_F32LE, h5t.IEEE_F64LE
-STR_NULLTERM = 0        # H5T_STR_NULLTERM, which h5py does not name
+STR_NULLTERM = 0        # HDF5's H5T_STR_NULLTERM, for which h5py has no name
 BIG_ENDIAN = {"float64": h5t.IEEE_F64BE, "float32": h5t.IEEE_F32BE, "int16": h5t.STD_I16BE,
               "int32": h5t.STD_I32BE, "int64": h5t.STD_I64BE, "uint16": h5t.STD_U16BE,
               "uint32": h5t.STD_U32BE, "uint64": h5t.STD_U64BE}
-# The h5py enum: FALSE = 0, TRUE = 1 over int8
+# The enumeration in which h5py stores a bool: FALSE = 0 and TRUE = 1, as int8.
 BOOL = h5t.py_create(np.dtype(bool), logical=True)
 
 def changed(base, **properties):
@@ -82,7 +83,7 @@ def native(dtype):
     table."""
     if dtype in ("float16", "bfloat16", "float8_e5m2"):
         return float_type(dtype)
-    if dtype == "complex32":     # h5py has no such numbers, and cannot open r, i of float16
+    if dtype == "complex32":     # h5py lacks complex32, and cannot open a compound of float16 with the members r and i
         return compound((b"real", b"imag"), "float16")
     storage, _ = DTYPES[dtype]
     return F32 if dtype in UNUSED_LOW_BITS else h5t.py_create(np.dtype(storage))
@@ -109,9 +110,9 @@ def patterns(dtype):
 DAMAGED = "truncated or corrupt"
 
 class Refused(Exception):
-    """With a reason and an object."""
+    """Raised if a file must be refused. The arguments are the reason and the object."""
 
-CAP = 1 << 30        # bytes, of a dataset and of a chunk
+CAP = 1 << 30        # the most bytes of a dataset, and of a chunk
 MOST_CHUNKS, MOST_GROUPS_DEEP, MOST_SECOND_WAYS = 1 << 24, 64, 1000
 STRINGS, NUMBERS, FLAGS, INTEGERS = ("string",), ("int", "float"), ("bool",), ("int",)
 KNOWN = {"op": STRINGS, "output_dtype": STRINGS, "standard": STRINGS, "tags": STRINGS,
@@ -189,7 +190,7 @@ def check_chunks(d, plist, chunk_bytes, where):
         over_edge = any(o + c > n
                         for o, c, n in zip(info.chunk_offset, plist.get_chunk(), d.shape))
         if over_edge and info.size == chunk_bytes and info.filter_mask == 0:
-            continue      # it may be that chunks over the edge are not filtered
+            continue      # this may be an unfiltered chunk, because a file may leave chunks over the edge unfiltered
         mask, data = d.read_direct_chunk(info.chunk_offset)
         for n, one in reversed(list(enumerate(filters))):
             if mask >> n & 1:
@@ -225,7 +226,7 @@ def read_dataset(d, where):
         refuse("stored type", where)
     shape, chunked = space.get_simple_extent_dims(), plist.get_layout() == h5d.CHUNKED
     chunk = plist.get_chunk() if chunked else ()
-    chunk_bytes = tid.get_size() * math.prod(chunk)      # Python's integers do not wrap
+    chunk_bytes = tid.get_size() * math.prod(chunk)      # cannot overflow, because Python's integers have any size
     chunks = math.prod(-(-n // c) for n, c in zip(shape, chunk))
     if max(tid.get_size() * math.prod(n or 1 for n in shape), chunk_bytes) > CAP:
         refuse("size", where)
@@ -244,7 +245,7 @@ def read_dataset(d, where):
         bits = bits.byteswap()
     elif dtype in PARTS and tid.get_member_type(0).get_order() == h5t.ORDER_BE:
         bits = bits.view(f"u{tid.get_size() // 2}").byteswap()
-    if dtype == "int4":     # -8 to -1 as integers of 8 bits
+    if dtype == "int4":     # -8 to -1 are 0xF8 to 0xFF as integers of 8 bits, and get the codes 0x08 to 0x0F
         bits = np.where(bits >= 0xF8, bits - np.uint8(0xF0), bits).astype("u1")
     low, used = UNUSED_LOW_BITS.get(dtype, 0), DTYPES[dtype][1]
     if low and (bits & ((1 << low) - 1)).any() or used < 8 * bits.itemsize and (bits >> used).any():

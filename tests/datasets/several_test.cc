@@ -1,4 +1,5 @@
-// Cases with several outputs, lists and absent inputs: written, read, copied, computed.
+// Tests that cases with several outputs, lists and absent inputs are written, read, copied and
+// computed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -194,7 +195,8 @@ TEST_F(Several, AttributesWaitForTheirGoldenResult) {
   EXPECT_FALSE(back.outputs.at("y").golden.is_absent());
   EXPECT_EQ(back.outputs.at("y").attributes, attributes);
   EXPECT_FALSE(file.info("c").outputs.at("y").golden.is_absent());
-  // A copy keeps these attributes. If the copy gets the golden result, they belong to it.
+  // A copy keeps the attributes of an output without a golden result. If the copy gets the golden
+  // result, they belong to it.
   for (const bool fills : {false, true}) {
     const std::string copied = directory_ / (fills ? "filled.h5" : "copied.h5");
     DatasetWriter writer(copied);
@@ -229,7 +231,7 @@ TEST_F(Several, AnOperatorGivesThemByName) {
     EXPECT_EQ(c.outputs.size(), 3u);
     return {{"y", floats({2, 4, 6.1})}, {"h", floats({1, 2}, "float16")}};
   });
-  ASSERT_EQ(reports.size(), 2u);  // what is not compared may be left out
+  ASSERT_EQ(reports.size(), 2u);  // the operator may leave out the output that is not compared
   EXPECT_EQ(reports[0].title(), "c:h");
   EXPECT_EQ(reports[0].outcome(), Outcome::kPass);
   EXPECT_EQ(reports[1].title(), "c:y");
@@ -287,7 +289,8 @@ TEST_F(Several, WhereNoneIsComparedNothingIsJudged) {
   EXPECT_EQ(gated[0].report.because(), "none of its outputs is to be compared: h, scratch, y");
 }
 
-// If the golden result itself is stored as the output, this is noticed for each output.
+// If the golden result itself is stored as the output, the gate notices it for each of several
+// outputs.
 TEST_F(Several, TheGoldenResultItselfIsNoOutput) {
   const std::string path = write({several()});
   int status = -1;

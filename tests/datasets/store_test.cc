@@ -50,7 +50,7 @@ Tensor float_tensor(Shape shape, const std::vector<double>& values) {
   return Tensor::from_values(format_named("float32"), std::move(shape), values);
 }
 
-// A case with one input, its golden and one output.
+// Returns a case with one input, its golden result and one recorded output.
 Case small_case(const std::string& name) {
   Case c;
   c.name = name;

@@ -22,7 +22,8 @@
 #include "assay/datasets/store/dataset_file.h"
 #include "files.h"
 
-// The clock that HDF5 reads. A test moves it forward instead of waiting.
+// This file replaces gettimeofday(), the clock that HDF5 reads. A test moves it forward instead of
+// waiting.
 namespace {
 std::atomic<time_t> clock_is_ahead = 0;  // seconds
 }
@@ -256,7 +257,7 @@ TEST_F(Writer, NothingIsThereBeforeCommit) {
     EXPECT_EQ(files(), before);
     EXPECT_EQ(slurp(path_), there ? "what was there" : "");
   }
-  DatasetWriter first(path_), second(path_);  // neither disturbs the other
+  DatasetWriter first(path_), second(path_);  // two writers of one file do not disturb each other
   first.write(constant_case("first"));
   second.write(constant_case("second"));
   first.commit();
@@ -353,7 +354,8 @@ int fill_disk(const std::string& directory, const std::string& reason, bool comp
 TEST_F(Writer, AFullDiskGivesOneErrorAndNoCrash) {
   for (const bool compress : {false, true}) {
     const int status = in_child([&] {
-      // A disk of the child's own. If it cannot be mounted, only the next test checks a full disk.
+      // The child process mounts a small disk of its own. If it cannot, only the next test checks a
+      // full disk.
       if (unshare(CLONE_NEWNS) != 0 ||
           mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
           mount("none", directory_.path().c_str(), "tmpfs", 0,
@@ -436,7 +438,7 @@ TEST_F(Writer, AKillAtAnyMomentLeavesAWholeFile) {
 
 // ------------------------------------------------------------------------------- other programs
 
-// Every code of a format, with the values as float64 beside it.
+// Returns a case with every code of a format as one tensor and their values in float64 as another.
 Case codes_and_values(const std::string& name) {
   const Format& f = format_named(name);
   Tensor x(f, {std::int64_t{1} << f.bits}), values(format_named("float64"), x.shape());

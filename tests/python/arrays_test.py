@@ -52,7 +52,8 @@ class InPlace(TestCase):
             np.testing.assert_array_equal(held.numpy(), array)
 
     def test_what_has_to_be_copied_is(self):
-        packed = np.zeros(3, [("a", "u1"), ("b", "<f4")])  # neither aligned nor whole steps apart
+        # The elements of the field b are not aligned, and their distance is not a multiple of their size.
+        packed = np.zeros(3, [("a", "u1"), ("b", "<f4")])
         packed["b"] = [1, 2, 3]
         self.assertEqual(Tensor.of(packed["b"]).numpy().tolist(), [1, 2, 3])
         swapped = np.float32([1, -2, 3]).astype(">f4")
@@ -93,7 +94,7 @@ class InPlace(TestCase):
 
 
 class FakeDevice:
-    """A tensor on a device."""
+    """Stands for a tensor on a device, of which only a copy can be read."""
     device = (2, 3)
 
     def __init__(self, array):
@@ -111,7 +112,7 @@ class FakeDevice:
 
 class Dlpack(TestCase):
     def test_in_place(self):
-        class Other:  # anything with the protocol: here numpy's own memory
+        class Other:  # any object that has the DLPack protocol, here with numpy's own memory
             def __init__(self, array):
                 self.__dlpack__, self.__dlpack_device__ = array.__dlpack__, array.__dlpack_device__
         array = np.arange(12, dtype="f4").reshape(3, 4)
@@ -138,7 +139,7 @@ class Dlpack(TestCase):
 
 class StandInMlDtypes(TestCase):
     def test_to_numpy(self):
-        # No dtype of Python's own can be registered: void of the same width stands for one.
+        # Python code cannot register a dtype of its own, so a void dtype of the same width stands for each one.
         own = [name for name in FORMATS if name not in NATIVE | {*PARTS} and
                name not in ("hifloat8", "float_e5m6", "tfloat32", "hfloat32")]
         module = types.SimpleNamespace(
@@ -158,7 +159,7 @@ class StandInMlDtypes(TestCase):
                              "numpy has no bfloat16: install ml_dtypes, or use .bits")
 
     def test_arrays_are_known_by_the_name_of_their_dtype(self):
-        # ml_dtypes does this in C: it has its own dtype, whose scalar type has the name.
+        # This class has the name of a scalar type of ml_dtypes. ml_dtypes itself defines its dtypes in C.
         class bfloat16(np.void):
             pass
         array = np.uint16([0x3f80, 0xc000]).view(np.dtype((bfloat16, "V2")))
@@ -229,13 +230,13 @@ def start():
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     resource.setrlimit(resource.RLIMIT_AS, (held + ({mebibytes + 16} << 20), hard))
 """
-    # Without arenas of their own threads reserve no more than their stacks.
+    # With one arena for all threads, a thread reserves no more address space than its stack.
     run("env", "ASSAY_THREADS=2", "MALLOC_ARENA_MAX=1", sys.executable, "-B", "-c", start + script)
 
 
 class Large(TestCase):
-    """Arrays in place: what reads them takes hardly any memory, what copies them takes as much as
-    they have."""
+    """Functions that read large arrays in place take hardly any memory. Functions that copy arrays take as much as the
+    arrays have."""
 
     def test_what_the_limit_refuses(self):
         with self.assertRaisesRegex(AssertionError, "MemoryError"):
@@ -279,7 +280,7 @@ assert case.judge(c, standard="torch") and case.judge(producer="npu", standard="
 """)
 
     def test_views_of_4_gib(self):
-        # 4 GiB of one page, which only a copy would have to make room for.
+        # The array seems to have 4 GiB, but all of its elements are the same 4 bytes. A copy would need 4 GiB.
         one = np.broadcast_to(np.float32(1.5), (1 << 15, 1 << 15))
         self.assertEqual(one.nbytes, 4 << 30)
         self.assertEqual(address(Tensor.of(one).bits), address(one))

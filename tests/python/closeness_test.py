@@ -20,7 +20,7 @@ try:
 except ImportError:
     torch = None
 
-PAIRS = int(os.environ.get("ASSAY_PAIRS", "1500"))  # of each; all of them in the nightly tests
+PAIRS = int(os.environ.get("ASSAY_PAIRS", "1500"))  # pairs of arrays for each library; nightly tests set more
 RULES = [(1e-5, 1e-8), (1e-7, 0.0), (1e-3, 1e-3), (0.0, 1e-6), (0.5, 0.0), (0.0, 0.0), (0.016, 1e-5),
          (1e-3, 1e-5), (0.0, 3.0), (2.0, 0.0)]
 NUMPY = ["f2", "f4", "f8", "i1", "u1", "i2", "i4", "i8", "?", "c8", "c16"]
@@ -39,15 +39,15 @@ def shape_of(rng):
 
 
 def values(rng, rtol, atol, shape):
-    """float64 pairs: some equal, some around the bound, some anything."""
+    """Returns pairs of float64 arrays. Some are equal, some differ by about the bound, and some by anything."""
     e = np.asarray(rng.standard_normal(shape) * 10.0 ** rng.integers(-4, 4, shape))
     kind = rng.integers(0, 5)
     if kind == 0:
         a = e.copy()
-    elif kind == 1:  # multiples of the bound
+    elif kind == 1:  # errors that are multiples of the bound
         off = rng.choice([0.0, 0.5, 0.999, 1.0, 1.001, 2.0], shape)
         a = e + (atol + rtol * np.abs(e)) * off * rng.choice([-1.0, 1.0], shape)
-    elif kind == 2:  # a few of many
+    elif kind == 2:  # a tenth of the elements are wrong
         a = np.where(rng.random(shape) < 0.1, e + rng.standard_normal(shape), e)
     elif kind == 3:
         a, e = rng.choice(SPECIAL, shape), rng.choice(SPECIAL, shape)
@@ -75,11 +75,11 @@ def cast(rng, pair, dtype):
 
 
 def layout(rng, array):
-    """The same array, laid out in another way."""
+    """Returns the same array, perhaps with another layout in memory."""
     kind = rng.integers(0, 4)
     if kind == 1 and array.ndim > 0:
         return np.asfortranarray(array)
-    if kind == 2 and array.ndim > 0:  # every other element, backwards
+    if kind == 2 and array.ndim > 0:  # a view of every other element of a larger array, backwards
         wide = np.zeros(tuple(2 * n for n in array.shape), array.dtype)
         view = wide[tuple(slice(2 * n - 1, None, -2) if n else slice(0, 0) for n in array.shape)]
         view[...] = array
@@ -98,10 +98,10 @@ def near(a, e, rtol, atol, epsilon, largest):
         bound = atol + rtol * np.abs(y)
         slack = 4 * epsilon * (size + bound) + 1e-300
         found = (np.abs(error - bound) <= slack) & np.isfinite(size)
-        # Subnormal numbers of the dtype are coarser, and what is too large is infinite.
+        # In the arrays' own dtype, subnormal numbers are coarser, and numbers that are too large are infinite.
         found |= np.maximum(error, bound) < 64 * tiny_of(epsilon)
         found |= np.isfinite(size) & ((error >= largest / 2) | (bound >= largest / 2))
-        if a.dtype.kind == "c":  # an infinite part beside another one; squares that are too large
+        if a.dtype.kind == "c":  # complex numbers with infinite or NaN parts, or with squares that are too large
             found |= ~np.isfinite(size) | (size >= np.sqrt(largest) / 4)
     return int(np.count_nonzero(found & ((a != e) | ~np.isfinite(size))))
 
@@ -111,7 +111,7 @@ def tiny_of(epsilon):
 
 
 def numpy_says(a, e, rtol, atol, equal_nan):
-    """(whether it passes, how many mismatches)."""
+    """Returns if numpy.testing.assert_allclose passes, and the number of mismatches."""
     with np.errstate(all="ignore"):
         try:
             np.testing.assert_allclose(a, e, rtol=rtol, atol=atol, equal_nan=equal_nan)
@@ -120,7 +120,7 @@ def numpy_says(a, e, rtol, atol, equal_nan):
             found = re.search(r"Mismatched elements: (\d+) / ", str(error))
             if found and not np.isnan(a).any() and not np.isnan(e).any():
                 return False, int(found[1])
-            # If there are NaN, the message counts only the other elements.
+            # If there are NaN, numpy's message counts only the other elements, so isclose counts them.
             return False, int(np.count_nonzero(~np.isclose(a, e, rtol, atol, equal_nan)))
 
 
@@ -192,7 +192,7 @@ class Closeness(unittest.TestCase):
             if kind.is_floating_point or kind.is_complex:
                 info = torch.finfo(kind)
                 return info.eps, info.max
-            return 2.0 ** -23, float("inf")  # they are taken for float32
+            return 2.0 ** -23, float("inf")  # torch compares integers with a tolerance in float32
         self.run_pairs("torch", TORCH, make, torch_says, limits)
 
     # The tolerances are those of the looser dtype, whichever side it is on.

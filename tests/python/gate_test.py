@@ -1,4 +1,4 @@
-"""gate() and campaign(): the subcommands in the process."""
+"""Tests gate() and campaign(), which run the subcommands in this process."""
 import json
 import os
 import subprocess
@@ -53,7 +53,7 @@ class Gate(TestCase):
         self.assertEqual(theirs, ours)
         self.assertIn("<html", assay.gate(self.golden, recorded="good").html())
         self.assertIn("<testsuite", assay.gate(self.golden, recorded="good").junit())
-        # The line that reproduces a case does so.
+        # The reproducer line of a case repeats its failure.
         (failed,) = [c for c in assay.gate(self.golden, recorded="other") if not c]
         words = failed.reproduce.split()
         self.assertEqual(words[0], "assay")
@@ -87,7 +87,8 @@ class Gate(TestCase):
         said = self.refusal(AssertionError, report.check)
         self.assertTrue(said.endswith("\n`assay gate` exits with 1\n"), said)
         with h5py.File(self.golden, "r+") as file:
-            del file["checksums"], file.attrs["assay_checksums"]  # of a file that is changed on purpose
+            # Without checksums, the changes below are not taken for damage.
+            del file["checksums"], file.attrs["assay_checksums"]
             file["cases/add/a/golden"].attrs["dtype"] = "float7"
         report = assay.gate(self.golden, recorded="good")
         self.assertEqual(report.exit_code, 2)

@@ -19,7 +19,7 @@ from support import ROOT, assay as program, run
 
 
 def tensors(case):
-    """(path below the case, tensor) of all that it holds."""
+    """Yields (path below the case, tensor) for each tensor of a case."""
     everything = [(f"inputs/{name}", value) for name, value in case.inputs.items()]
     for output, of in case.outputs.items() or [("", case)]:
         below = f"/{output}" if output else ""
@@ -35,7 +35,7 @@ def tensors(case):
             yield path, value
 
 
-@mock.patch.dict(os.environ, {"ASSAY_MAX_DATASET_GIB": "1"})  # that the script's files are made for
+@mock.patch.dict(os.environ, {"ASSAY_MAX_DATASET_GIB": "1"})  # the files of make_files.py are made for this limit
 class HostileFiles(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -74,7 +74,8 @@ class HostileFiles(unittest.TestCase):
                 self.assertIsInstance(caught.exception, NoCaseError)
 
     def test_messages_are_those_of_the_program(self):
-        # In these the reason is HDF5's or zlib's, or a number of bytes beyond float64.
+        # These messages have a reason from HDF5 or zlib, or a number of bytes that float64 does not hold, so they are
+        # not compared.
         of_libraries = r"truncated or corrupt|mod_2_64|attr_op_bool"
         compared, other = collections.Counter(), self.directory / "other.h5"
         for entry in self.bad:

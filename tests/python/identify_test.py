@@ -1,4 +1,4 @@
-"""identify: what `assay identify` finds, of files, cases and arrays."""
+"""Tests that assay.identify() finds the same as `assay identify`, for files, cases and arrays."""
 import json
 import unittest
 

@@ -1,4 +1,5 @@
-"""compare, assert_close, assert_product, Case.judge, golden, emulate, inject: what they say, exactly."""
+"""Tests the results of compare, assert_close, assert_product, Case.judge, golden, emulate and inject, and their messages
+word for word."""
 import os
 import re
 import subprocess
@@ -55,7 +56,8 @@ class Compare(TestCase):
         self.assertEqual(self.refusal(AssertionError, v.check), str(v))
 
     def test_torch_takes_the_looser_tolerance_of_both_dtypes(self):
-        # Compared with 1. The values are between the tolerances of both dtypes.
+        # Each value is compared with 1. Its error is between the tolerances of both dtypes, so only the looser one
+        # passes.
         for output, golden, value in (("float32", "float16", 1 + 2 ** -11), ("float16", "float32", 1 + 2 ** -10),
                                       ("float32", "float64", 1 + 2 ** -17), ("float64", "float32", 1 + 9e-6)):
             a, e = np.full(4, value, output), np.ones(4, golden)
@@ -71,7 +73,8 @@ class Compare(TestCase):
             self.assertEqual(case.judge(a, standard="torch").outcome, "fail", wider)
 
     def test_metrics_are_those_of_what_was_judged(self):
-        for shape in ((20, 50), (200, 500)):  # kept until they are read, and taken at once
+        # Copies of small arrays are kept until the metrics are read. For large arrays the metrics are computed at once.
+        for shape in ((20, 50), (200, 500)):
             golden = RNG.standard_normal(shape)
             out = golden.astype("f4")
             v = assay.compare(out, golden)
@@ -97,7 +100,7 @@ class Compare(TestCase):
         self.assertIsNone(other.metrics)
         same = assay.compare(OUT, OUT)
         self.assertEqual(same.outcome, "untrusted")
-        self.assertIn("in the same memory", same.why)  # read later, by copies
+        self.assertIn("in the same memory", same.why)  # also if the metrics are computed later from copies
         for error in (assay.GateError, assay.NotComparable, assay.Untrusted):
             self.assertFalse(issubclass(error, AssertionError))
 
@@ -135,7 +138,8 @@ class Compare(TestCase):
 
     def test_a_third_partys_output(self):
         third = (GOLDEN * (1 + 1e-6 * RNG.standard_normal(GOLDEN.shape))).astype("f4")
-        for out in (OUT, np.tile(OUT, (20, 20))):  # judged again for its metrics, and at once
+        # Metrics of the small array are computed when they are read, and those of the large one at once.
+        for out in (OUT, np.tile(OUT, (20, 20))):
             golden, other = (np.tile(x, np.array(out.shape) // OUT.shape) for x in (GOLDEN, third))
             v = assay.compare(out, golden, standard="cann_l0", reference_implementation=other)
             self.assertEqual((v.outcome, len(v.readings), v.passed), ("pass", 3, True))
@@ -344,7 +348,8 @@ class Products(TestCase):
             assay.assert_product(c, a, b, threshold="residual_compensated", **beside)
             turned = {name: np.asfortranarray(value) for name, value in beside.items()}
             assay.assert_product(c, a, b, threshold="residual_compensated", **turned)
-            assay.assert_product(wrong, a, b)  # the others' roundings hide it
+            # Without the accumulator or residual, the rounding errors of the cast hide the fault.
+            assay.assert_product(wrong, a, b)
             self.assertIn("1 of 32 checks of 16 columns is above residual_compensated",
                           self.refusal(AssertionError, assay.assert_product, wrong, a, b,
                                        threshold="residual_compensated", **beside))

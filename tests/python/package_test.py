@@ -1,4 +1,5 @@
-"""The wheel, made by one command and tried in an environment of its own; the old package's names."""
+"""Tests the wheel, which one command makes and which is used in an environment of its own. Also tests the old package's
+names."""
 import os
 import pathlib
 import subprocess
@@ -8,7 +9,7 @@ import zipfile
 
 from support import ROOT, TestCase
 
-# Nothing of ours but the build, whose module the wheel takes.
+# The environment without PYTHONPATH, so that the package is found only if the wheel is installed.
 PLAIN = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 
 
@@ -48,7 +49,7 @@ class Wheel(TestCase):
         test.write_text("def test(pytestconfig):\n    assert pytestconfig.pluginmanager.hasplugin('assay')\n")
         said = run(python, "-m", "pytest", "-q", test, cwd=self.directory, check=False)
         if "No module named pytest" not in said:
-            self.assertIn("1 passed", said)  # the entry point loads the plugin
+            self.assertIn("1 passed", said)  # the test passes if the wheel's entry point has loaded the plugin
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The pytest plugin, run as users run it."""
+"""Tests the pytest plugin, run as users run it."""
 import os
 import re
 import subprocess

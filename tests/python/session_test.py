@@ -1,4 +1,4 @@
-"""A session at the prompt: all of the package in a row, as somebody new to it would type it."""
+"""Runs a session at Python's prompt that uses all of the package, as somebody new to it would type it."""
 import contextlib
 import io
 import json

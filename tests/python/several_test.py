@@ -1,4 +1,4 @@
-"""Several outputs, lists and absent inputs from Python: written, read, judged by the program."""
+"""Tests cases with several outputs, lists and absent inputs that Python writes and reads and the program judges."""
 import pathlib
 import tempfile
 import unittest

@@ -94,7 +94,7 @@ class RoundTrips(TestCase):
                                  array.astype(array.dtype.newbyteorder("<")).tobytes(), name)
             self.assertEqual((read["half"].dtype, read["half"].shape), ("complex32", (4, 3)))
             np.testing.assert_array_equal(read["half"].numpy(), half)
-        with h5py.File(path) as file:  # which others read as complex numbers
+        with h5py.File(path) as file:  # h5py reads the elements as complex numbers
             np.testing.assert_array_equal(file["cases/c/inputs/c8"][()], grid.astype("c8"))
         self.assertEqual(self.refusal(ValueError, Tensor.of, half[..., 0], "complex32"),
                          "an array of the parts of complex32 must have a last dimension of 2, but it has the "
@@ -123,7 +123,7 @@ class RoundTrips(TestCase):
             read = file.read("a/b.c=1")
             self.assertEqual((read.op, read.attributes), ("mine", attributes))
             self.assertEqual(read.machines, {"npu": "ascend910b"})
-            # And again, from what was read.
+            # The case that was read is written again, and gives the same bytes.
             write(self.directory / "b.h5", file, attributes=file.attributes)
         self.assertEqual((self.directory / "a.h5").read_bytes(),
                          (self.directory / "b.h5").read_bytes())
@@ -133,7 +133,7 @@ class RoundTrips(TestCase):
         write(first, small_case())
         write(second, small_case())
         self.assertEqual(first.read_bytes(), second.read_bytes())
-        # Nor would another second make another file: no object keeps the time.
+        # A file that is written in another second has the same bytes, too, because no object stores a time.
         timed = self.directory / "timed.h5"
         with h5py.File(timed, "w") as file:
             file.create_dataset("x", data=[1.0], track_times=True)
@@ -188,7 +188,7 @@ class RoundTrips(TestCase):
                     if got is None:
                         continue
                     stored = raw[f"cases/{case.name}/{path}"]
-                    # The file was written by an older version, whose strings have a fixed length.
+                    # An older version of assay wrote the file, with strings of a fixed length.
                     self.assertEqual(got.dtype, np.array(stored.attrs["dtype"]).astype(str).item())
                     if got.dtype in ("float64", "float32", "float16"):
                         np.testing.assert_array_equal(got.numpy(), stored[()])
@@ -295,7 +295,7 @@ class Refusals(TestCase):
         done = subprocess.run([sys.executable, "-c", script, self.path], check=False)
         self.assertEqual(done.returncode, -signal.SIGKILL)
         self.assertEqual(self.path.read_bytes(), self.before)
-        for left in self.directory.glob("f.h5.tmp.*"):  # as nobody can remove it then
+        for left in self.directory.glob("f.h5.tmp.*"):  # a killed process cannot remove its temporary file
             left.unlink()
 
     def test_files_that_are_none(self):
@@ -349,7 +349,7 @@ class Tensors(TestCase):
         values = np.float16([1.5, -2])
         copy = np.asarray(Tensor.of(values))
         self.assertEqual(copy.dtype, np.float16)
-        copy[0] = 0  # is not the tensor's
+        copy[0] = 0  # does not change the tensor, because `copy` has memory of its own
         np.testing.assert_array_equal(np.asarray(Tensor.of(values), np.float64), [1.5, -2])
         self.refusal(TypeError, np.asarray, tensor("hifloat8"))
 
@@ -362,6 +362,6 @@ class Tensors(TestCase):
 
 
 if __name__ == "__main__":
-    # A core file or a signal of the tests above is not wanted in the directory of the build.
+    # Tests that kill a process must not leave core files in the directory of the build.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     unittest.main(verbosity=2)

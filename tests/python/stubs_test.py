@@ -21,7 +21,7 @@ BOUND = ("standard: str | Sequence[str] | None = None, rtol: float | None = None
          "max_mismatch_fraction: float | None = None, max_blind: float | None = None, "
          "standards: str | PathLike[str] | None = None, threads: int | None = None")
 DTYPES = "dtype: object = None, golden_dtype: object = None, reference_implementation: object = None"
-# Keywords that the module takes as a dict.
+# The keywords of functions that the module takes as a dict, so that pybind11 does not list them.
 KEYWORDS = {"compare": f"*, {BOUND}, {DTYPES}, metrics: bool = True", "assert_close": f"*, {BOUND}, {DTYPES}",
             "judge_case": f"*, {BOUND}, producer: str | None = None, output_name: str | None = None, "
                           "machine: str | None = None, abft: bool | str | None = None, "
@@ -43,7 +43,7 @@ def typed(text):
 
 
 def function(name, doc, indent):
-    """A stub of the first line of what pybind11 writes into a docstring."""
+    """Returns the stub of a function from the signature that pybind11 writes as the first line of its docstring."""
     found = re.match(r"\w+\((.*)\)(?: -> (.*))?$", (doc or "").split("\n")[0])
     arguments, result = found[1], typed(found[2] or "None")
     arguments = re.sub(r"\bself: [\w.]+", "self", typed(arguments))
@@ -116,7 +116,7 @@ class Stubs(unittest.TestCase):
                     self.assertTrue(hasattr(getattr(_core, node.name), member.name), member.name)
 
     def test_the_package_has_all_of_it(self):
-        hidden = {"case_golden", "case_emulate", "__version__"}  # Case.result() and Case.emulate()
+        hidden = {"case_golden", "case_emulate", "__version__"}  # the first two are used by methods of Case
         self.assertEqual({name for name in vars(_core) if not name.startswith("__")} - hidden,
                          {name for name in assay.__all__ if hasattr(_core, name)})
 

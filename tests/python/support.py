@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "datasets/samples/transformer_gemms.h5"
 H5DUMP = shutil.which("h5dump")
 
-# Written here once more, from docs/dataset.md: bits that a format's stored elements may have set.
+# For each format, the number of bits that stored elements may have set. This is a copy from docs/dataset.md.
 USED_BITS = {"float64": 64, "float32": 32, "float16": 16, "bfloat16": 16, "tfloat32": 32,
              "hfloat32": 32, "float8_e4m3fn": 8, "float8_e5m2": 8, "float8_e4m3fnuz": 8,
              "float8_e5m2fnuz": 8, "float8_e8m0fnu": 8, "float6_e2m3fn": 6, "float6_e3m2fn": 6,
@@ -53,7 +53,7 @@ def codes(name):
 
 
 def tensor(name):
-    """A tensor of all of codes()."""
+    """Returns a tensor of all codes that codes() returns for the format."""
     bits = codes(name)
     return Tensor.of(bits.view(name) if name in NATIVE - {*PARTS} else bits, name)
 
@@ -62,7 +62,7 @@ def run(*words, check=True):
     """Runs a program. Returns its exit status and its output."""
     environment = dict(os.environ)
     if words[0] == os.environ.get("ASSAY"):
-        environment.pop("LD_PRELOAD", None)  # a sanitizer's runtime, for this interpreter's module
+        environment.pop("LD_PRELOAD", None)  # only this interpreter needs the sanitizer's runtime, for the module
     done = subprocess.run([os.fspath(word) for word in words], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, encoding="utf-8", errors="replace", check=False,
                           env=environment)
@@ -76,14 +76,14 @@ def assay(*words, check=True):
 
 
 class TestCase(unittest.TestCase):
-    """With a directory of its own, self.directory."""
+    """A test case that has a directory of its own, self.directory."""
     maxDiff = None
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="assay_python_test_")
         self.addCleanup(folder.cleanup)
         self.directory = pathlib.Path(folder.name)
-        temporary = mock.patch("tempfile.tempdir", folder.name)  # what a failed gate leaves behind
+        temporary = mock.patch("tempfile.tempdir", folder.name)  # failed gates leave their files here, too
         temporary.start()
         self.addCleanup(temporary.stop)
 

@@ -1,5 +1,5 @@
-"""Texts of Python's that C++ would cut or cannot hold, and texts of files that Python cannot: paths
-and names with U+0000, surrogates, bytes that are not UTF-8."""
+"""Tests texts of Python that C++ would cut or cannot hold, and texts of files that Python cannot hold: paths and names
+with U+0000, surrogates, or bytes that are not UTF-8."""
 import os
 import pathlib
 import unittest
@@ -71,7 +71,7 @@ class Zero(TestCase):
                          lambda: assay.compare(X, X, standard=name),
                          lambda: assay.golden(name, x=X), lambda: assay.identify(name)):
                 self.assertEqual(self.refusal(ValueError, call), said)
-        # These stand for bytes, in Python's own functions for files, and here.
+        # Surrogates from U+DC80 to U+DCFF stand for bytes, here as in Python's own functions for files.
         self.assertEqual(self.refusal(FileError, assay.open, str(self.directory / "no\udcff.h5")),
                          f"{self.directory}/no\\xff.h5: cannot be opened: No such file or directory")
         self.assertIn("/cases/a\\xffb: is no case name", self.refusal(

@@ -1,4 +1,4 @@
-"""Files of the Python package in the hands of the C++ program, and the other way round."""
+"""Tests that the C++ program reads the files of the Python package, and the other way round."""
 import re
 import unittest
 
@@ -41,7 +41,7 @@ class Tool(TestCase):
                     self.assertEqual(got, status, said)
 
     def test_python_reads_what_the_program_wrote(self):
-        # inject writes each output again, with the lowest bit of the first element changed.
+        # `assay inject` writes each output again, with the lowest bit of the first element changed.
         other = self.directory / "injected.h5"
         for name in FORMATS:
             with self.subTest(name):
@@ -62,7 +62,7 @@ class Tool(TestCase):
                 self.assertEqual(read.bits.tobytes(), expected.tobytes())
 
     def test_names_that_others_have(self):
-        # Files keep the format's own name, whoever wrote them.
+        # Files have the format's standard name, even if the case that is written uses another one.
         write(self.path, Case("c", golden=Tensor.of(np.uint16([0x3f80]), "bf16"),
                               attributes={"output_dtype": "bf16"}))
         with open_dataset(self.path) as file:
@@ -70,7 +70,8 @@ class Tool(TestCase):
             self.assertEqual((case.golden.dtype, case.attributes["output_dtype"]),
                              ("bfloat16", "bfloat16"))
         with h5py.File(self.path, "r+") as file:
-            del file["checksums"], file.attrs["assay_checksums"]  # of a file that is changed on purpose
+            # Without checksums, the changes below are not taken for damage.
+            del file["checksums"], file.attrs["assay_checksums"]
             file["cases/c"].attrs["output_dtype"] = "torch.bfloat16"
             file["cases/c/golden"].attrs["dtype"] = "bf16"
         with open_dataset(self.path) as file:
@@ -88,7 +89,7 @@ class Tool(TestCase):
         with open_dataset(npu) as file:
             case = file.read("gemm")
         np.testing.assert_array_equal(case.inputs["a"].numpy(), a)
-        # Products of float16 and sums of six of them: float64 is not far off.
+        # Each element is a sum of six products of float16 numbers, so numpy's float64 result is nearly exact.
         np.testing.assert_allclose(case.golden.numpy(), a.astype("f8") @ b.astype("f8"), rtol=1e-12)
         self.assertEqual(case.recorded["ascend910b"].dtype, "float16")
         np.testing.assert_allclose(case.recorded["ascend910b"].numpy().astype("f8"),
@@ -130,7 +131,8 @@ class Stored(TestCase):
     def test_stored_types(self):
         path = self.directory / "f.h5"
         write(path, [Case(name, golden=tensor(name)) for name in FORMATS])
-        # (sign, exponent position, exponent size, mantissa position, mantissa size), bias
+        # The fields of each HDF5 float type: (sign position, exponent position, exponent size, mantissa position,
+        # mantissa size), and the bias.
         fields = {"float16": ((15, 10, 5, 0, 10), 15), "bfloat16": ((15, 7, 8, 0, 7), 127),
                   "float8_e5m2": ((7, 2, 5, 0, 2), 15), "float64": ((63, 52, 11, 0, 52), 1023)}
         for name in ("float32", "tfloat32", "hfloat32"):

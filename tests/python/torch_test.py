@@ -119,7 +119,7 @@ class Matmuls(TestCase):
 
             def forward(self, x):
                 y = x @ self.weight
-                y = torch.addmm(torch.ones(5, 5), y[0], y[1].t())  # a matrix added: left out
+                y = torch.addmm(torch.ones(5, 5), y[0], y[1].t())  # adds a matrix and not a bias, so it is left out
                 y = torch.baddbmm(torch.ones(5), y.expand(3, 5, 5), y.expand(3, 5, 5))
                 return self.heads(*[torch.einsum("bij,kj->bik", y, torch.ones(8, 5))] * 3)
 
@@ -127,10 +127,11 @@ class Matmuls(TestCase):
         model, path = Other(), self.directory / "seen.h5"
         with assay.torch.matmuls(model, dump=path) as seen:
             model(torch.randn(2, 5, 32))
-            torch.ones(3, 3) @ torch.ones(3, 3)  # none of the module's
+            torch.ones(3, 3) @ torch.ones(3, 3)  # this product is not the module's, so it is not judged
         self.assertEqual([(p.name, p.shape) for p in seen][:3],
                          [("", (10, 8)), ("", (3, 5, 5)), ("", (1, 15, 8))])
-        self.assertEqual([(p.name, p.shape) for p in seen][-3:],  # before them the projections
+        # The last three products are those of the attention itself, after its projections.
+        self.assertEqual([(p.name, p.shape) for p in seen][-3:],
                          [("heads", (6, 5, 5)), ("heads", (6, 5, 4)), ("heads", (15, 8))])
         self.assertEqual(seen.left_out, ["the module: addmm that adds a matrix"])
         self.assertTrue(seen, str([p.verdict for p in seen]))
