@@ -90,7 +90,7 @@ Words words_of(const CLI::Option& option) {
   for (const TableWords& row : kTableWords) {
     if (row.option == name) return row.words();
   }
-  // CLI::IsMember describes itself as "TEXT:{bash,zsh}".
+  // An option with CLI::IsMember has a type name such as "TEXT:{bash,zsh}", which lists its words.
   const std::string type = option.get_type_name();
   const std::size_t begin = type.find(":{"), end = type.find('}');
   if (begin == std::string::npos || end == std::string::npos) return {};

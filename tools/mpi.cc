@@ -210,7 +210,7 @@ class Root {
       }
       asking_.push_back({message.source, report.thread});
     };
-    // One part serves the other ranks, and the rest are this rank's own threads.
+    // One part of this loop serves the other ranks. The other parts are this rank's own threads.
     const int parts = threads_of(flags_) + 1;
     parallel_for(parts, parts, [&](std::int64_t part) {
       try {

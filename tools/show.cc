@@ -358,7 +358,7 @@ std::string bounded_operators() {
   return joined(names);
 }
 
-// Describes the laws against which draws are tested.
+// Describes the laws (probability distributions) against which random draws are tested.
 std::string laws_text() {
   std::string out =
       "distribution(LAW,...): tests random draws against a law; all tests together fail right "

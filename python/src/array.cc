@@ -170,7 +170,8 @@ Array of_numpy(py::array array, const std::optional<std::string>& dtype) {
   return dtype ? reinterpreted(std::move(result), *dtype) : result;
 }
 
-// Takes the tensor out of a capsule, according to the protocol.
+// Takes the tensor out of a DLPack capsule. Renames the capsule, as DLPack requires, so that nobody
+// else takes the tensor.
 Array of_capsule(const py::object& capsule) {
   auto* managed =
       static_cast<dlpack::DLManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
@@ -220,7 +221,8 @@ std::pair<int, int> device_of(const py::object& tensor, const std::string& type,
 
 Array of_dlpack(py::object tensor, const std::optional<std::string>& dtype, bool copy) {
   const std::string type = type_name(tensor);
-  // A PyTorch tensor may require a gradient, or have a lazy conjugate or negative.
+  // A PyTorch tensor that requires a gradient, or is conjugated or negated lazily, cannot be
+  // exported. These steps make one that can.
   for (const char* step : {"detach", "resolve_conj", "resolve_neg"}) {
     if (py::hasattr(tensor, step)) tensor = tensor.attr(step)();
   }

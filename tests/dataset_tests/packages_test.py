@@ -81,7 +81,7 @@ class Status:
         raise AssertionError(f"'{alternatives.strip()}' is not installed here")
 
     def closure(self, depends):
-        """The packages that a Depends field leads to."""
+        """Returns the packages that a Depends field names, and all packages that these depend on."""
         found, todo = set(), [depends]
         while todo:
             for alternatives in filter(str.strip, todo.pop().split(",")):

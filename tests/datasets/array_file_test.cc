@@ -259,7 +259,7 @@ TEST(ArrayFile, WrittenIsReadAgainAndByOthers) {
     // A name with characters that JSON and pickles have to quote.
     arrays["a \"quoted\\name\" \xc3\xa9"] = wide;
     write(row, formatted("all{}", row.endings.front()), arrays);
-    // The dtypes that PyTorch 1.13 has.
+    // Only arrays of dtypes that PyTorch 1.13 has are kept.
     std::erase_if(arrays, [](const auto& one) {
       return dtype_name(kTorchStorages, *one.second.format).empty();
     });

@@ -117,7 +117,7 @@ TEST(ChecksumTable, ReadsLinesInAnyOrder) {
   EXPECT_EQ(read->find("b"), 4U);
 }
 
-// Objects elsewhere are not cases, and any name is allowed for them.
+// Objects outside of /cases are not cases, and may have any name.
 TEST(ChecksumTable, CasesLieUnderCases) {
   const auto read = ChecksumTable::of(
       "0000000000000001 /@op\n0000000000000002 /cases/a/b@op\n0000000000000003 @op\n"

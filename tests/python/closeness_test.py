@@ -58,7 +58,7 @@ def values(rng, rtol, atol, shape):
 
 
 def cast(rng, pair, dtype):
-    """The pair in a numpy dtype."""
+    """Returns the pair of arrays in a numpy dtype."""
     kind = np.dtype(dtype).kind
     with np.errstate(all="ignore"):
         if kind == "f":

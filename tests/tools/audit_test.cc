@@ -1,4 +1,4 @@
-// `assay audit` as a program.
+// Tests `assay audit` by running the program.
 #include <cmath>
 
 #include "program.h"

@@ -101,7 +101,8 @@ TEST_F(CampaignTool, RunsAPlan) {
   // The results are the same if they go to a folder, quietly, on one thread, with all sums computed
   // anew.
   EXPECT_THAT(alone("assay campaign plan.json --out out --quiet --threads 1 --exact"), Exits(0));
-  // Only some ratios differ: those of flips far from the threshold that change an element's ulp.
+  // With --exact, only some ratios differ: those of flips far from the threshold that change an
+  // element's ulp.
   const auto without_ratios = [&](const std::string& file) {
     auto result = json(file);
     for (auto& cell : result["cells"]) {

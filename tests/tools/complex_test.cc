@@ -53,7 +53,7 @@ TEST_F(ComplexNumbers, GateShowsThemAsComplexNumbers) {
                           R"("bound":2.3819189556555047e-05,"error":0.5,"expected":[7.0,-8.0],)"
                           R"("expected_bits":["0x40e00000","0xc1000000"],"index":[1,2],)"
                           R"("ulps":"nan"})");
-  // Saved metrics are judged again.
+  // `regate` can judge the saved metrics of complex numbers again.
   EXPECT_THAT(run("assay regate r.json --rtol 0.1 --atol 1e-5"), Code(0));
   const Ran shown = run("assay inspect g.h5");
   EXPECT_THAT(shown, Exits(0));

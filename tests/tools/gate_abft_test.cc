@@ -366,7 +366,8 @@ class RightResults : public ProgramTest {
   }
 };
 
-// Subnormal factors are aligned by their format's smallest normal.
+// Right products of subnormal factors raise no alarm. The units align such factors by their
+// format's smallest normal.
 TEST_F(RightResults, SubnormalFactorsOnTensorCores) {
   for (const char* machine : {"hopper", "ampere", "volta"}) {
     expect_pass(machine,
@@ -375,7 +376,7 @@ TEST_F(RightResults, SubnormalFactorsOnTensorCores) {
   }
 }
 
-// Rounding errors of equal products have one sign.
+// Right sums of equal products raise no alarm, although all of their rounding errors have one sign.
 TEST_F(RightResults, ConstantProducts) {
   const std::string products =
       "--dtype float32 --a normal,mean=1,deviation=0 --b normal,mean=0.1,deviation=0 --shape ";

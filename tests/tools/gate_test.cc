@@ -334,7 +334,7 @@ TEST_F(Gate, UntrustedSaysWhy) {
                              HasSubstr("wide: untrusted: an output of zeros would pass too: ")));
 }
 
-// With an infinite bound, every finite value would pass.
+// An infinite tolerance is not a pass, because every finite value would be within it.
 TEST_F(Gate, InfiniteToleranceOfACaseClearsNothing) {
   Case c = recorded("x", "float32", {3}, {1, kInfinity, 3}, {1e30, kInfinity, -1e30});
   c.attributes["atol"] = kInfinity;
@@ -342,7 +342,8 @@ TEST_F(Gate, InfiniteToleranceOfACaseClearsNothing) {
   EXPECT_NE(run("assay gate g.h5").code, 0);
 }
 
-// If no element is finite on both sides, there is nothing to measure.
+// If no element is finite on both sides, there is nothing to measure, and the metrics are not
+// perfect.
 TEST_F(Gate, MetricsOfNothingAreNotPerfect) {
   make("g.h5", {recorded("x", "float32", {3}, {kInfinity, kInfinity, kInfinity}, {1, 2, 3})});
   EXPECT_THAT(run("assay gate g.h5 --histograms --json r.json"), Exits(1));

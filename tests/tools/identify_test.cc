@@ -1,4 +1,4 @@
-// identify and probes, as a user types them.
+// Tests `assay identify` and `assay probes` as a user types them.
 #include <map>
 
 #include "emulated.h"
@@ -56,7 +56,8 @@ TEST_F(Identify, SingleInstructionsAreIdentified) {
 }
 
 TEST_F(Identify, KernelsOfLibrariesAreIdentified) {
-  // Outputs of cuBLAS, Triton and PyTorch (docs/evidence/identify.md).
+  // The file has outputs of cuBLAS, Triton and PyTorch (docs/evidence/identify.md). The map has the
+  // machine and the parameters that must be found for each.
   const std::string file = std::string(ASSAY_SOURCE_DIR "/datasets/recordings/hopper_kernels.h5");
   std::map<std::string, std::string> expected = {
       {"bias/fp32", "hopper {}"},
@@ -130,7 +131,7 @@ TEST_F(Identify, HowKIsDividedAndResultsAreRounded) {
 }
 
 TEST_F(Identify, TreesOfSumsAreFound) {
-  // Sums that Triton and PyTorch computed on an H200.
+  // The file has sums that Triton and PyTorch computed on an H200.
   EXPECT_THAT(run("assay identify " + recorded("triton_sums.h5") +
                   " --case '*/float32/1024' --json i.json"),
               Code(4));

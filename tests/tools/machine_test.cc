@@ -1,4 +1,4 @@
-// emulate --verify, machines with parameters, and calibrate, as a user types them.
+// Tests emulate --verify, machines with parameters, and calibrate, as a user types them.
 #include "program.h"
 
 namespace assay {

@@ -17,7 +17,8 @@ using testing::StartsWith;
 
 class Messages : public ProgramTest {
  protected:
-  // sin(1), sin(2), ... as a case of shape [16, 16], and an output of it.
+  // Returns a case whose golden result is sin(1), sin(2), ... in the shape [16, 16], with an
+  // output.
   static std::vector<double> waves() {
     std::vector<double> values(256);
     for (std::size_t i = 0; i < values.size(); ++i)

@@ -47,7 +47,8 @@ class Pairing : public ProgramTest {
  protected:
   void save(const std::string& calls) const { python(kSave + calls); }
 
-  // "q-1=fail q:1=not_comparable": the outcomes by the names that the user gave, sorted by case.
+  // Returns the outcomes by the names that the user gave, sorted by case, as in "q-1=fail
+  // q:1=not_comparable".
   std::string outcomes(const std::string& file) const {
     std::string text;
     const nlohmann::json report = json(file);

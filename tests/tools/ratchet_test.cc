@@ -10,7 +10,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// Outputs that pass with room to spare, so that they can become worse and still pass.
+// Makes outputs that pass with room to spare, so that they can become worse and still pass.
 class Baselines : public ProgramTest {
  protected:
   static Case spread(const std::string& name, double off, const std::string& producer = "p") {

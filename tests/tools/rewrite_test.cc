@@ -205,7 +205,7 @@ TEST_F(Rewrite, GoldenComputesWhatFloat64Gives) {
   EXPECT_EQ(done.output().golden->view().values(), (std::vector<double>{2, 2, 3, 5, 4, 5}));
 }
 
-// The first steps of docs/dataset.md: a file from h5py, golden results, a gate.
+// Follows the first steps of docs/dataset.md: a file from h5py, golden results, a gate.
 TEST_F(Rewrite, FileFromPythonToGate) {
   python(R"py(
 import h5py, numpy as np
@@ -440,7 +440,8 @@ TEST_F(Rewrite, FaultsThatNoElementCanTakeAreSaid) {
               HasSubstr("(94 more not injectable)\n"));
 }
 
-// The sign of a NaN is among its bits, and says nothing as a number.
+// The report of an injected NaN shows its sign only in its bits. The number is "nan" for either
+// sign.
 TEST_F(Rewrite, InjectedNanIsNanWhateverItsSign) {
   for (const char* dtype : {"bfloat16", "float64"}) {
     make("g.h5", {recorded("x", dtype, {2}, {-1.5, 2}, {-1.5, 2})});

@@ -56,7 +56,8 @@ TEST_F(Sources, TheTreeOfPyTorchIsWhatPyTorchWrites) {
   EXPECT_THAT(run("diff -r again/torch interop/torch"), Exits(0));
 }
 
-// Nested dicts, a transposed view of a shared storage, bfloat16, and views with an offset.
+// Tests PyTorch's files with nested dicts, a transposed view of a shared storage, bfloat16, and
+// views with an offset.
 TEST_F(Sources, FilesOfPyTorchAreJudgedArrayByArray) {
   const Ran ran = run("assay gate interop/torch --standard torch --json r.json");
   EXPECT_EQ(ran.code, 1) << ran.err;

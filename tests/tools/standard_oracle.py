@@ -52,7 +52,7 @@ def mean_side(terms, limit, band=1e-11):
 # the project's own code. c.k is the number of accumulations, c.pt the output of the reference
 # implementation, and c.n the number of all elements.
 def by_sum(tolerances, other=None):
-    """|a - e| <= atol + rtol |e|"""
+    """Returns the rule |a - e| <= atol + rtol |e| for each element."""
     def rule(name, a, e, c):
         rtol, atol = tolerances.get(name, other)
         return within(np.abs(a - e), atol + rtol * np.abs(e)).all()
@@ -60,7 +60,7 @@ def by_sum(tolerances, other=None):
 
 
 def by_either(tolerances, other=None):
-    """|a - e| <= atol or |a - e| / |e| <= rtol"""
+    """Returns the rule |a - e| <= atol or |a - e| / |e| <= rtol for each element."""
     def rule(name, a, e, c):
         rtol, atol = tolerances.get(name, other)
         d = np.abs(a - e)
@@ -87,7 +87,7 @@ def cann_2025(name, a, e, c):
     return mean_side(r, T[name]) < 0 and side(r.max(), 10 * T[name], 8 * EPS) < 0
 
 
-#           rtol, atol, limit of the largest error
+# For each dtype: rtol, atol, and the limit of the largest error.
 CANN_07 = {"float16": (2**-9, 2**-9, 0.1), "bfloat16": (2**-6, 2**-6, 1),
            "float32": (2**-10, 2**-16, 0.01), "hfloat32": (2**-9, 2**-10, 0.1),
            "float8_e4m3fn": (2**-2, 2**-4, 1), "float8_e5m2": (2**-1, 2**-3, 0.1)}
@@ -301,7 +301,7 @@ HIPBLASLT = {"float16": 1 / 100, "bfloat16": 1 / 10}
 DEEPGEMM = ["float32", "bfloat16"] + FP8
 XLA = float(F32(0.001))
 
-#                                     rule, dtypes, rounds the expected value, NaN equals NaN
+# The fields of a Row: the rule, the dtypes, True if the expected value is rounded, and True if NaN equals NaN.
 ROWS = {
     # Errors are relative to the expected value (in the project, to the output).
     "triton_ascend_tests": Row(by_sum(TRITON), list(TRITON), True, True),
@@ -328,7 +328,7 @@ ROWS = {
     "onnx": Row(by_sum({}, (1e-3, 1e-7)), ALL, True, True),
     "xla": Row(by_either({}, (XLA, XLA)), ALL, True, True),
     "jax": Row(by_sum({n: (x, x) for n, x in JAX.items()}), list(JAX), True, True),
-    # Equal infinities pass (in the project, they fail).
+    # Equal infinities pass here (in the project's code, they fail).
     "tensorrt": Row(by_either({}, (1e-5, 1e-5)), ALL, True, False),
     "tensorrt_max": Row(tensorrt_max, ALL, True, False),
     "tensorrt_mean": Row(tensorrt_mean, ALL, True, False),

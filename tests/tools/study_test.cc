@@ -1,4 +1,4 @@
-// assay study, as a user types it.
+// Tests `assay study` as a user types it.
 #include "program.h"
 
 namespace assay {

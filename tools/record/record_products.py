@@ -30,7 +30,7 @@ FIELDS = {"float16": (5, 10, 15), "bfloat16": (8, 7, 127), "tfloat32": (8, 10, 1
 
 
 class Codes:
-    """Bit patterns of one format, from sign, exponent field and mantissa."""
+    """Makes bit patterns of one format from signs, exponent fields and mantissas."""
 
     def __init__(self, name, rng):
         self.name, self.rng = name, rng

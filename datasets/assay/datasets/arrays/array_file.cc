@@ -179,7 +179,7 @@ ParsedName parse_name(const std::string& path) {
   return whole.row->is_archive && !whole.row->is_dataset ? whole : splits.back();
 }
 
-// Returns the names as text, with at most a line's worth of them.
+// Returns the names of arrays as a text, with only as many of them as fit on a line.
 std::string listed(std::vector<std::string> names) {
   constexpr std::size_t kMost = 10;
   if (names.size() <= kMost) return joined(names);

@@ -83,7 +83,7 @@ NpyType npy_type(const std::string& path, const Literal& literal) {
   int width = -1;
   const bool is_code =
       code.size() > 1 && std::from_chars(code.data() + 1, end, width).ptr == end && width >= 0;
-  // A unit follows dates: 'M8[ns]'.
+  // The 'descr' of a date has a unit behind its width, as in 'M8[ns]'.
   const bool is_date = (kind == 'M' || kind == 'm') && code.substr(1).starts_with("8[");
   if (!is_code && !is_date) refuse("NumPy has no such dtype");
   // NumPy has no bfloat16, so its bits are stored as unsigned 16-bit integers. The caller must

@@ -21,7 +21,8 @@
 namespace assay {
 namespace {
 
-// The header is a dict literal with exactly these three keys, each once.
+// The header of a .npy file. It is a dict literal with exactly the keys descr, fortran_order and
+// shape.
 struct NpyHeader {
   Literal descr;
   bool fortran_order = false;
@@ -73,7 +74,7 @@ NpyHeader npy_header(const std::string& path, const std::string& text, int versi
 // numpy's headers have some hundred bytes. The limit protects the memory from a hostile length.
 constexpr std::int64_t kMaxHeader = std::int64_t{1} << 20;
 
-// `bytes` are the .npy file.
+// Opens the array of a .npy file, whose content is `bytes`.
 std::unique_ptr<ArraySource> read_npy(const ArrayRequest& request,
                                       std::shared_ptr<ByteSource> bytes, bool in_order) {
   const std::string& path = request.path;

@@ -1,4 +1,4 @@
-// .npy and .npz, as NumPy writes them.
+// Reads and writes files in NumPy's formats .npy and .npz.
 #pragma once
 
 #include <map>

@@ -1,4 +1,5 @@
-// ONNX's TensorProto, as its backend tests keep inputs and outputs (input_0.pb).
+// Reads files of ONNX's TensorProto, in which its backend tests keep inputs and outputs
+// (input_0.pb).
 #pragma once
 
 #include <memory>

@@ -163,7 +163,7 @@ class PlainArray : public ArraySource {
     const std::int64_t most =
         whole ? std::max<std::int64_t>(kBlock / (pitch * width_), 1) : std::min(kTile, row);
     std::vector<std::byte> block(static_cast<std::size_t>(std::min(most, row) * pitch * width_));
-    band_.rows = 0;  // 0 until the band is read
+    band_.rows = 0;  // The band counts as empty until all of it is read.
     band_.elements.resize(static_cast<std::size_t>(rows * row * width_));
     // The column's index in each dimension. That of the first dimension is not used.
     std::vector<std::int64_t> index(layout_.shape.size());

@@ -133,7 +133,7 @@ class Parser {
     std::size_t end = at_;
     while (end < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[end])) != 0 ||
                                   text_[end] == '.' || text_[end] == '-' || text_[end] == '+')) {
-      // A sign begins the number, or follows an exponent.
+      // A sign belongs to the number only at its beginning, or behind the 'e' of an exponent.
       const char before = end > at_ ? text_[end - 1] : '\0';
       if ((text_[end] == '-' || text_[end] == '+') && end > at_ && before != 'e' && before != 'E') {
         break;

@@ -27,7 +27,7 @@ bool is_one_of(std::span<const std::string_view> names, const std::string& name)
 struct FoundArray {
   ArrayRequest array;
   std::optional<FileError> error = {};
-  bool is_all_below = false;  // CaseRecord::stands_for_all_below
+  bool is_all_below = false;  // has the meaning of CaseRecord::stands_for_all_below
 };
 // The arrays of one side. The key is the source name of the array's case.
 using Arrays = std::map<std::string, FoundArray>;

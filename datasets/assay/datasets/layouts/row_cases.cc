@@ -235,7 +235,7 @@ class RowCases : public CaseSource {
     std::optional<FileError> error = {};
   };
   struct Place {
-    const Pack* pack = nullptr;  // Null if there is no such case.
+    const Pack* pack = nullptr;  // the case that has the row, or null if there is no such case
     std::int64_t row = 0;
   };
 

@@ -138,7 +138,7 @@ class Hdf5Source : public CopySource {
     return {written && copy.reset() ? Copied::kYes : Copied::kFailed};
   }
 
-  // Returns the shape. Refuses a shape that no file of this size can hold.
+  // Returns the shape of a dataset. Refuses a shape that no file of this size can hold.
   Shape shape_of(const std::string& object, hid_t dataset, hid_t space, H5D_layout_t layout) const {
     constexpr double kMostElements = 0x1p60;
     hsize_t extents[H5S_MAX_RANK];

@@ -430,7 +430,7 @@ struct DatasetFile::Impl {
     return bytes;
   }
 
-  // Throws FileError if there is no such case.
+  // Throws FileError if the file has no case of this name.
   void check_case(const std::string& name) const {
     const std::string at = case_path(name);
     if (!is_case_name(name)) h5::refuse_case_name(reader, at);

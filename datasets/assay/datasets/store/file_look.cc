@@ -79,7 +79,7 @@ std::string answer(const std::string& question, std::unique_ptr<DatasetFile>& fi
 [[noreturn]] void serve() {
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_FSIZE, 0);
-  // Sanitizers reserve very much address space.
+  // Sanitizers reserve very much address space, so it is not limited for them.
   if (!kAddressSanitizer && !kThreadSanitizer) limit(RLIMIT_AS, kMostMemory);
   const std::int64_t seconds = h5::file_check_seconds(h5::kFileCheckFile);
   std::unique_ptr<DatasetFile> file;

@@ -35,7 +35,8 @@ GlobalHeap::GlobalHeap(ReadBytes read, std::uint64_t file_size)
   read_superblock();
 }
 
-// HDF5 refuses a damaged superblock itself.
+// Reads the sizes and the base of addresses. Damage is not reported, because HDF5 itself refuses a
+// file with a damaged superblock.
 void GlobalHeap::read_superblock() {
   constexpr char kSignature[] = "\x89HDF\r\n\x1a\n";
   for (std::uint64_t at = 0; at < file_size_; at = at == 0 ? 512 : at * 2) {
@@ -98,7 +99,7 @@ GlobalHeap::Collection GlobalHeap::read_collection(std::uint64_t at) const {
     place += index == 0 ? object : kHeapObjectHeader + aligned_to_8(object);
   }
   const auto before = [](const Place& a, const Place& b) { return a.index < b.index; };
-  // If HDF5 numbered the objects, they are sorted.
+  // The objects are already in the order of their numbers if HDF5 wrote them.
   if (!std::ranges::is_sorted(result.objects, before)) {
     std::ranges::sort(result.objects, before);
   }

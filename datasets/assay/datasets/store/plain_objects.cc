@@ -388,7 +388,7 @@ bool PlainObjects::read_message(unsigned kind, Cursor message, Header& header) {
       (void)message.number(4);
       object.element_bytes = message.number(4);
       return message.ok();
-    case kLayout: {  // IV.A.2.i, version 3
+    case kLayout: {  // IV.A.2.i: the layout and the place of the data, version 3
       if (std::exchange(header.has_layout, true) || message.number(1) != 3) return false;
       const unsigned layout = message.small(1);
       if (layout > 1) return false;

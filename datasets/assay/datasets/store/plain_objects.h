@@ -105,14 +105,14 @@ class PlainObjects {
 
    private:
     static constexpr std::size_t kMost = 16;
-    // The last element is the most recent one.
+    // Pairs of a group's path and its links. The last element is the group that was used last.
     std::vector<std::pair<std::string, std::shared_ptr<const Links>>> groups_;
   };
   // The objects that were found last, each at a place that depends on its path. They are kept
   // because there are several questions about each object of a case.
   class RecentObjects {
    public:
-    // The place for a path. It may hold an object of another path.
+    // Returns the place in which an object of this path is kept. It may hold that of another path.
     struct Place {
       std::string path;
       Found found;
@@ -126,7 +126,7 @@ class PlainObjects {
   class Cursor;
 
   void read_superblock();
-  // Returns all of the bytes, or nothing.
+  // Returns the `size` bytes at a position of the file, or nothing if not all of them can be read.
   std::optional<std::vector<std::byte>> bytes_at(std::uint64_t at, std::uint64_t size);
   std::shared_ptr<const PlainObject> read_object(std::uint64_t address);
   bool read_messages(Cursor messages, Header& header);

@@ -48,7 +48,8 @@ void Reader::read_checksums(const std::string& said) {
            "must exist together with the attribute assay_checksums, but one of the two is missing; "
            "the file is damaged");
   }
-  // The cap on datasets does not apply to the table.
+  // The limit on datasets that the caller gave does not apply to the table of checksums. The
+  // default limit does.
   const std::int64_t cap = std::exchange(max_bytes_, dataset_size_cap());
   const auto table = std::make_shared<const Tensor>(read_tensor(kChecksums));
   max_bytes_ = cap;
@@ -106,7 +107,7 @@ hid_t Reader::kept_group(const std::string& path) const {
   const auto kept =
       std::ranges::find_if(groups_, [&](const auto& group) { return group.first == path; });
   if (kept != groups_.end()) {
-    std::rotate(kept, kept + 1, groups_.end());  // the last element is the most recent one
+    std::rotate(kept, kept + 1, groups_.end());  // the group that was used last is the last element
     return groups_.back().second.get();
   }
   if (found_.count(path) == 0 || kind_of(path) != ObjectKind::kGroup) return H5I_INVALID_HID;

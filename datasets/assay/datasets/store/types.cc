@@ -250,7 +250,7 @@ Messages messages_of(const Format& f) {
   return messages;
 }
 
-// Returns h5py's type: FALSE and TRUE over int8.
+// Returns the type in which h5py stores a bool: an enumeration of FALSE and TRUE as int8.
 Handle bool_enum() {
   Handle t = type(H5Tenum_create(H5T_STD_I8LE));
   const signed char no = 0, yes = 1;

@@ -113,11 +113,12 @@ struct DatasetWriter::Impl {
     open_object.reset();
   }
 
-  // Strings have a variable length, which h5py returns as str.
+  // Writes an attribute of an object. Strings get a variable length, because h5py returns these as
+  // str.
   void write_attribute(const std::string& object, const std::string& name, const Attribute& value) {
     write_attribute(opened(object), object, name, value);
   }
-  // Writes to the object, which is open as `at`.
+  // Writes an attribute of an object, which is open as `at`.
   void write_attribute(hid_t at, const std::string& object, const std::string& name,
                        const Attribute& value) {
     if (H5Aexists(at, name.c_str()) > 0) H5Adelete(at, name.c_str());
@@ -211,7 +212,8 @@ struct DatasetWriter::Impl {
     if (of.count++ == 0) of.first = what;
   }
 
-  // A copied object keeps its checksum, or gets a new one.
+  // A copied object keeps the checksum of its file's table. If it has none there, it gets a new
+  // one.
   void keep_sum(h5::CopySource& source, const h5::ChecksumTable& known, const std::string& object) {
     if (const auto found = known.find(object)) {
       sums.set(object, *found);

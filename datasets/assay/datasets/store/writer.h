@@ -44,10 +44,10 @@ class DatasetWriter {
   // copied. Earlier ones are replaced. An empty epilogue removes them.
   void put_epilogue(const std::string& name, const std::string& producer, const Epilogue& epilogue,
                     const std::string& output = "");
-  // Puts an output and its epilogue.
+  // Adds or replaces a recorded output, with the arrays of its epilogue.
   void put_recorded(const std::string& name, const std::string& producer,
                     const RecordedResult& recorded, const std::string& output = "");
-  // If the case has several outputs, the golden result keeps its attributes.
+  // Adds or replaces a golden result. In a case of several outputs, it keeps its attributes.
   void put_golden(const std::string& name, const TensorView& tensor,
                   const std::string& output = "");
   // Sets an attribute of the case, or, if `output` is given, of one of several outputs. The golden
