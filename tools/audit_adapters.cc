@@ -14,8 +14,8 @@ constexpr Adapter kAdapters[] = {
      "float16 bfloat16 float32 float64 int8 uint8 int16 int32 int64 bool"},
 };
 
-// A Python program with the batch protocol for both libraries. It reads paths of .npy files. NumPy
-// has no bfloat16, so its bits arrive as bytes of the same width.
+// A Python program that runs the checks of NumPy and PyTorch by the batch protocol. It reads paths
+// of .npy files. NumPy has no bfloat16, so its bits arrive as bytes of the same width.
 constexpr std::string_view kProgram = R"python(import sys
 
 import numpy

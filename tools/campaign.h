@@ -44,8 +44,8 @@ struct BlockRunner {
 int run_campaign(const CampaignFlags& o, const Context& context, const Shard& shard,
                  const BlockRunner& runner);
 
-// Returns the subcommand with the options that every program has. The caller sets what it does
-// (on_run).
+// Returns the subcommand `campaign` with the options that it has in every program. The caller sets
+// the function that it runs (on_run).
 CLI::App* campaign_command(Context& context, const std::string& example, CampaignFlags& o);
 
 wire::DatasetCases list_dataset(const std::string& file, const std::string& glob);

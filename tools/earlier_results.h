@@ -8,8 +8,8 @@
 
 namespace assay::tools {
 
-// Compares with the baseline, or writes it. Returns an exit code that overrides the gate's own, or
-// 0.
+// Compares the gate's results with the baseline, or writes them to it. Returns an exit code that
+// overrides the gate's own, or 0.
 int apply_baseline(const GateOptions& options, const Context& context, const GateFiles& found,
                    const std::optional<Baseline>& baseline, bool unreadable, GateReport& report);
 

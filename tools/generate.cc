@@ -249,8 +249,8 @@ class CaseWriter {
       print(printable_sentence(formatted("{}: {}", c.name, tensors_text(c))) + "\n");
   }
 
-  // Makes `count` cases with consecutive seeds, as the rows of one case. It has the name of the
-  // first one.
+  // Makes `count` cases with consecutive seeds, as the rows of one case. This case has the name
+  // that the case of the first seed would have.
   void make_rows(const CaseOptions& o, const Recipe& first_recipe) {
     const Case first = made(o, first_recipe);
     Case all = first;

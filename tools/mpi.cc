@@ -281,8 +281,8 @@ class Worker {
     mpi_.send(0, kReport, bytes_of(Report{.failed = 1}) + mpi_.name() + ": " + why);
   }
 
-  // Waits for the end. The plan may still arrive, and rank 0 cannot finish sending until it is
-  // received.
+  // Waits until rank 0 ends this rank. The plan may still arrive, and is received, because rank 0
+  // cannot finish sending it otherwise.
   void leave() {
     while (!stopped()) {
       if (!mpi_.look(0, kPlan)) nap();

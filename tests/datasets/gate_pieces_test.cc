@@ -1,5 +1,5 @@
-// Tests that cases are judged alike while they are read: through one file, in pieces and as a
-// whole, to the same bits.
+// Tests that a case gets the same verdict, to the bit, if it is judged in pieces while it is read
+// and if it is read as a whole.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

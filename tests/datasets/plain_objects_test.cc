@@ -380,7 +380,8 @@ TEST(PlainObjects, LeaveDatasetsThatDoNotAddUpToHdf5) {
   for (const unsigned kind : {0x0BU, 0x07U, 0x01U, 0x11U, 0x0AU}) {
     EXPECT_FALSE(is_known([&](std::string& b) { put(b, message.at(0x05) - 8, kind, 2); })) << kind;
   }
-  // Attributes: shared types, a name that does not end, an unknown version, a type of no size.
+  // The header is unknown if an attribute has a shared type, a name that does not end, an unknown
+  // version, or a type of no size.
   EXPECT_FALSE(is_known([&](std::string& b) { b[attribute + 1] = 1; }));
   EXPECT_FALSE(is_known([&](std::string& b) { b[attribute + 8 + 5] = 'x'; }));
   EXPECT_FALSE(is_known([&](std::string& b) { b[attribute] = 4; }));

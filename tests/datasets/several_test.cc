@@ -114,8 +114,8 @@ TEST_F(Several, AnOutputThatIsNotThereIsNamed) {
             at + "has no recorded output 'y' of 'gpu'; it has npu");
 }
 
-// A case whose only output has no name is written in schema 1, byte for byte as before, unless
-// another case of the file needs schema 2.
+// A case whose only output has no name is written in schema 1, byte for byte as by older versions,
+// unless another case of the file needs schema 2.
 TEST_F(Several, WhatNeedsNoMoreIsSchema1) {
   Case one;
   one.name = "one";

@@ -100,8 +100,9 @@ class Writer : public ::testing::Test {
 
 // ---------------------------------------------------------------------------- copy and replace
 
-// HDF5 1.10.8 refuses such copies after a copied object has been deleted. An object that is
-// replaced by one of another dtype must leave nothing behind.
+// Cases can be copied after copied objects have been replaced. HDF5's own copying (1.10.8) refuses
+// this after a copied object has been deleted. An object that is replaced by one of another dtype
+// must leave nothing behind.
 TEST_F(Writer, CopiesFollowReplacements) {
   const std::string source = std::string(ASSAY_SOURCE_DIR "/datasets/samples/operators.h5");
   const DatasetFile from(source);

@@ -11,7 +11,7 @@ from assay import Case, FileError, Output, Tensor, write
 
 
 def top_k():
-    """A case of top-k whose ties have another order in the output than in the golden result."""
+    """Returns a case of top-k whose ties have another order in the output than in the golden result."""
     x = np.array([[3, 1, 3, 2], [5, 5, 5, 1]], np.float32)
     golden, output = np.array([[0, 2], [0, 1]]), np.array([[2, 0], [2, 0]])
     return Case("topk", inputs={"x": x, "bias": None, "l": [x, x[0]]},

@@ -448,8 +448,8 @@ TEST_F(CampaignTool, BlocksOfAnOlderVersion) {
               Exits(2, "error: out/blocks/000003.txt: it is no block of a campaign"));
 }
 
-// A full description of a trial of an operator other than matmul. Its inputs can be made again from
-// it.
+// `replay` describes all of a trial, here of an operator other than matmul. The trial's inputs can
+// be made again from this description.
 TEST_F(CampaignTool, ReplaysAnOperator) {
   write("ops.json", R"({"schema": 1, "name": "ops", "cells": [{"operator": "layernorm",
       "dtype": "float16", "shape": [2, 3, 8], "distribution": {"weight": "uniform"},

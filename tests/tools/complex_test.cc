@@ -14,8 +14,8 @@ using testing::StartsWith;
 
 class ComplexNumbers : public ProgramTest {
  protected:
-  // A case of complex64 with a golden result of complex128, and an output that is off by `off` in
-  // the imaginary part of [1, 2].
+  // Makes a case of complex64 with a golden result of complex128, and an output that is off by
+  // `off` in the imaginary part of [1, 2].
   static Case turned(const std::string& name, double off = 0) {
     std::vector<double> right;
     for (int i = 0; i < 12; ++i) right.insert(right.end(), {1.0 + i, -2.0 - i});

@@ -109,8 +109,8 @@ TEST_F(GateAbft, NanAndInfinityInOperandsAndOutputs) {
       Tensor::from_values(format_named("float32"), {2, 3}, std::vector<double>{2, 2, 3, 5, nan, 5});
   make("g.h5", {operand, output});
   EXPECT_THAT(run("assay gate g.h5 --abft --case output"), Exits(1));
-  // The golden result has no NaN there, so that this output fails without checksums, and the gate
-  // reports it at once.
+  // One operand has a NaN, and the golden result has none. So the output fails, and the gate
+  // reports this and no error of the checksums.
   EXPECT_NE(run("assay gate g.h5 --abft --case operand").code, 2);
 }
 

@@ -83,8 +83,8 @@ TEST_F(Outputs, EachIsJudgedByItsOwnBound) {
   }
   EXPECT_EQ(outputs, (std::vector<std::string>{"layernorm:mean", "layernorm:rstd", "layernorm:y",
                                                "topk:indices", "topk:values"}));
-  // The output that the operator computes has its own bound. The others have their attributes or
-  // the default.
+  // The output that assay's operator computes is judged by the operator's own bound. The other
+  // outputs are judged by the bounds of their attributes, or by the default bound.
   EXPECT_EQ(standards,
             (std::vector<std::string>{"custom", "torch", "accumulation", "indices", "default"}));
   EXPECT_EQ(result["cases"][0]["op"], "layernorm");

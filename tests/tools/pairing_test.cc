@@ -196,8 +196,8 @@ TEST_F(Pairing, RowsThatAreCases) {
   EXPECT_EQ(run("assay gate g --outputs p --rows-are-cases").code, 0);
 }
 
-// A case cannot lie within another, so that one of these gets another name on the side that has
-// both.
+// A case cannot lie within another one. So if a side has the arrays `a` and `a/b`, one of them gets
+// another name as a case. It is still paired by its own name.
 TEST_F(Pairing, AnArrayBesideAFolderOfItsName) {
   save(
       "save('folder', 'g', {'a': x, 'a/b': y, 'a_': 2 * x})\nsave('folder', 'o', {'a': x})\n"

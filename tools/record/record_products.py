@@ -225,9 +225,8 @@ def dots(library, machine, producer, n, seed):
             result = instruct(library, kind, a, b, c)
             promotion = {}
             if dtype.startswith("float8") and machine == "hopper":
-                # Hopper has no such instruction. Two float16 instructions replace it, one for the k
-                # whose remainder by 4 is below 2 and one for the others, and their sum is added to
-                # C.
+                # Hopper has no mma.sync instruction for float8. Two float16 instructions replace it, one for the values
+                # of k whose remainder by 4 is below 2 and one for the others, and their sum is added to C.
                 order = [i for i in range(k) if i % 4 < 2] + [i for i in range(k) if i % 4 >= 2]
                 a, b = (as_float16(x, dtype)[:, order] for x in (a, b))
                 promotion = {"promotion_interval": k}

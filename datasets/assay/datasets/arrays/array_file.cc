@@ -187,7 +187,8 @@ std::string listed(std::vector<std::string> names) {
   return joined(names) + ", ...";
 }
 
-// Returns the name of the requested array. `asked` may be empty, or have an array file's ending.
+// Returns the name of the requested array in the file. `asked` is the name that the user gave. It
+// may be empty, or have an array file's ending.
 std::string choose(const std::string& file, const std::vector<std::string>& names,
                    std::string asked) {
   if (names.empty()) throw FileError(file, "", "holds no arrays");

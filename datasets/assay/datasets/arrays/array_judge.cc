@@ -16,7 +16,7 @@
 namespace assay {
 namespace {
 
-// A pass over both arrays. The thread that reads is the only one that touches the sources.
+// Reads both arrays once, in pieces. One thread reads, and no other thread touches the sources.
 void read_pieces(ArraySource& actual, ArraySource& expected, std::int64_t piece,
                  const PiecewiseJudge::TakePiece& take) {
   const std::int64_t size = element_count(actual.shape());

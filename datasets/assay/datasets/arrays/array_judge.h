@@ -1,5 +1,5 @@
-// Judges two arrays in pieces, as they are read. Either several threads each read what they judge,
-// or, for files that only one thread can read, that thread reads the next piece meanwhile.
+// Judges two arrays in pieces, as they are read. Several threads each read the part that they
+// judge. If only one thread can read a file, that thread reads the next piece while others judge.
 #pragma once
 
 #include <cstdint>

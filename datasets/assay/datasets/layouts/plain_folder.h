@@ -12,8 +12,8 @@ namespace assay {
 bool is_plain_folder(const std::string& path);
 OpenedCases open_plain_folder(const std::string& path, const OpenOptions& options);
 
-// Returns true for such a folder with both sides in it, if the folder of golden results has one of
-// the usual names.
+// Returns true for a folder that has a plain folder of arrays for each side, if the one of the
+// golden results has one of the usual names.
 bool is_two_sided_folder(const std::string& path);
 OpenedCases open_two_sided_folder(const std::string& path, const OpenOptions& options);
 

@@ -1,7 +1,8 @@
-// Many small cases as the rows of large arrays. Row i of every tensor of a case is a case of its
-// own, NAME/i. All numbers have as many digits as that of the last row, so that names are in the
-// order of rows. Its attributes are those of the case. A dataset file says so by its root attribute
-// `rows_are_cases` (docs/dataset.md); for other sources the user says so.
+// Many small cases as the rows of large arrays. The rows i of all tensors of a case become a case
+// of their own, NAME/i, with the attributes of the case. All row numbers have as many digits as
+// that of the last row, so that names are in the order of rows. A dataset file says by its root
+// attribute `rows_are_cases` that its rows are cases (docs/dataset.md). For other sources the user
+// says so.
 #pragma once
 
 #include <cstdint>

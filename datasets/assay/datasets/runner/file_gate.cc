@@ -173,7 +173,8 @@ GatedCase gate_recorded(const CaseSource& golden, Case& c, const OutputSource& s
   return {std::move(report), std::move(output)};
 }
 
-// If a case has several outputs, a machine can emulate the one that the case's operator computes.
+// If a case has several outputs, a machine can emulate only the one that the case's operator
+// computes.
 GatedCase gate_by_machine(const Case& c, const ComputedOutput& of, const OutputSource& source,
                           const GateRequest& request, const Origin& origin) {
   if (of.name != c.output_name()) {

@@ -9,9 +9,9 @@
 
 namespace assay::h5 {
 
-// Small reads in blocks that are kept in memory, because HDF5 makes about a hundred reads of a few
-// bytes for each case. Large reads go to the file. Used by one thread at a time, except
-// read_file().
+// Reads a file. Small reads take bytes from blocks that are kept in memory, because HDF5 makes
+// about a hundred reads of a few bytes for each case. Large reads go to the file. Used by one
+// thread at a time, except read_file().
 class BlockReader {
  public:
   // The descriptor must stay open during the lifetime of this object.

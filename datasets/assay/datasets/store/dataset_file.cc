@@ -64,8 +64,8 @@ struct DatasetFile::Impl {
       if (!reader.check_path(at)) reader.refuse_changed(at, "is not there");
     }
   }
-  // Asks HDF5 for everything below a group that reading it would ask for. An object that is refused
-  // here but not damaged may never be read.
+  // Asks HDF5 for everything below a group that reading the group would ask for. An object that is
+  // refused but not damaged is no error here, because it may never be read.
   void look(const std::string& at, h5::CaseWalk& walk) const {
     for (const std::string& link : walk.enter(at)) {
       const std::string object = at + "/" + link;

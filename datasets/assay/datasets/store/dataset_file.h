@@ -81,11 +81,11 @@ class DatasetFile : public CaseSource {
 std::string hdf5_version();
 bool hdf5_is_threadsafe();
 
-// For main() of a program that is the only user of its HDF5. It must exist from before the first
-// use of HDF5 until the program ends. HDF5 then does nothing at the end of the process. Otherwise
-// it would close objects again that errors had left half closed, and crash. If HDF5 ends the
-// process itself, as 1.10 does when it gets no memory, an error is printed and the exit status
-// is 2.
+// An object of this class is for main() of a program that is the only user of its HDF5. It must
+// exist from before the first use of HDF5 until the program ends. HDF5 then does nothing at the end
+// of the process. Otherwise it would close objects again that errors had left half closed, and
+// crash. If HDF5 ends the process itself, as 1.10 does when it gets no memory, an error is printed
+// and the exit status is 2.
 class Hdf5Program {
  public:
   Hdf5Program();

@@ -243,9 +243,9 @@ struct DatasetWriter::Impl {
     });
   }
 
-  // Copies the objects in `group` that are missing here to the group, which is open as `at`.
-  // `first_paths` has the paths of earlier objects, by address. An object with several links in the
-  // source has these links here, too.
+  // Copies the objects in `group` that the new file lacks to its group, which is open as `at`.
+  // `first_paths` has the paths of the objects that were copied earlier, by address. An object with
+  // several links in the source has these links in the new file, too.
   void copy_missing(h5::CopySource& source, const std::string& group, hid_t at,
                     std::map<std::uint64_t, std::string>& first_paths,
                     const h5::ChecksumTable& known) {
