@@ -116,7 +116,7 @@ class Stubs(unittest.TestCase):
                     self.assertTrue(hasattr(getattr(_core, node.name), member.name), member.name)
 
     def test_the_package_has_all_of_it(self):
-        hidden = {"case_golden", "case_emulate", "__version__"}  # the first two are used by methods of Case
+        hidden = {"case_golden", "case_emulate", "__version__"}  # the package has the first two only as methods of Case
         self.assertEqual({name for name in vars(_core) if not name.startswith("__")} - hidden,
                          {name for name in assay.__all__ if hasattr(_core, name)})
 

@@ -17,8 +17,8 @@ using testing::StartsWith;
 
 class Messages : public ProgramTest {
  protected:
-  // Returns a case whose golden result is sin(1), sin(2), ... in the shape [16, 16], with an
-  // output.
+  // waves() returns sin(1), sin(2), ..., sin(256). waves_as() returns a case with these values as
+  // its golden result of shape [16, 16], and with an output.
   static std::vector<double> waves() {
     std::vector<double> values(256);
     for (std::size_t i = 0; i < values.size(); ++i)

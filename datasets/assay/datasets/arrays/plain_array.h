@@ -19,7 +19,8 @@ struct ArrayLayout {
   // If true, a byte holds two elements of 4 bits, the first one in the low bits. The array must be
   // row-major.
   bool packed = false;
-  // In elements, not negative. Empty if the rows (or columns) lie one after another without gaps.
+  // The strides in elements, which are not negative. Empty if the rows (or columns) lie one after
+  // another without gaps.
   Strides strides = {};
   StoredPlace place = {};
   bool shape_is_inferred = false;

@@ -189,7 +189,8 @@ struct FileCheck::Process {
     throw FileError(path, "", said);
   }
 
-  // Reads an answer to its end. Returns false if no answer came in time, or none at all.
+  // Reads an answer to its end. Returns false if the process ended without an answer, or did not
+  // answer in time.
   bool wait(std::string& answer, bool& too_long) {
     using Clock = std::chrono::steady_clock;
     const auto deadline = Clock::now() + std::chrono::seconds(seconds * kWallPerSecond);

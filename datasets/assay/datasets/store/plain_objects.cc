@@ -157,9 +157,9 @@ void PlainObjects::read_superblock() {
   const auto bytes = bytes_at(0, 96);
   if (!bytes) return;
   Cursor at(*bytes);
-  if (!at.takes(kSignature) || at.number(5) != 0) return;  // four versions, and a reserved byte
-  if (at.number(3) != 0x0808) return;  // sizes of offsets and of lengths, and a reserved byte
-  (void)at.number(2 + 2 + 4);          // two sizes of B-tree nodes, and flags
+  if (!at.takes(kSignature) || at.number(5) != 0) return;  // versions and a reserved byte, all 0
+  if (at.number(3) != 0x0808) return;  // offsets and lengths have 8 bytes; a reserved byte
+  (void)at.number(2 + 2 + 4);          // skips two sizes of B-tree nodes, and flags
   const std::uint64_t base = at.number(8);
   (void)at.number(8);  // free space
   const std::uint64_t end = at.number(8);
