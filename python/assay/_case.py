@@ -17,8 +17,8 @@ def _by_name():
 @dataclasses.dataclass
 class Output:
     """One of several outputs of a case: its golden result and the results that producers recorded."""
-    golden: Optional[object] = None  # None if the golden result is not computed yet
-    recorded: Dict[str, object] = _by_name()  # the recorded results by producer
+    golden: Optional[object] = None  # None if the golden result is not computed yet.
+    recorded: Dict[str, object] = _by_name()  # The recorded results by producer.
 
     # These attributes override those of the case: output_dtype, standard, rtol, ...
     attributes: Dict[str, object] = _by_name()
@@ -40,13 +40,13 @@ class Case:
     whose names begin with x_. A case with several outputs has them in `outputs`, and nothing in
     `golden`, `recorded`, `accumulators`, `residuals` and `machines`.
     """
-    name: str  # the parts of the name are joined by '/'
-    op: str = "external"  # the name of an operator that assay emulates, or "external" for any other operator
+    name: str  # The parts of the name are joined by '/'.
+    op: str = "external"  # The name of an operator that assay emulates, or "external" for any other.
     inputs: Dict[str, object] = _by_name()
-    golden: Optional[object] = None  # the golden result, with at least the precision of the output
-    recorded: Dict[str, object] = _by_name()  # the recorded results by producer
+    golden: Optional[object] = None  # The golden result, with at least the precision of the output.
+    recorded: Dict[str, object] = _by_name()  # The recorded results by producer.
     attributes: Dict[str, object] = _by_name()
-    outputs: Dict[str, Output] = _by_name()  # the outputs by name, if the case has several
+    outputs: Dict[str, Output] = _by_name()  # The outputs by name, if the case has several.
 
     # The arrays that a kernel returned with a recorded result, by producer, in float32. `accumulators` has the outputs
     # before their cast, in their shape. `residuals` has R = sum (before - after) over the columns of each check
@@ -55,7 +55,7 @@ class Case:
     residuals: Dict[str, object] = _by_name()
     # The machine that computed a recorded result, by producer.
     machines: Dict[str, str] = _by_name()
-    file: str = ""  # the path of the file from which the case was read
+    file: str = ""  # The path of the file from which the case was read.
 
     def judge(self, output=None, **request):
         """Judges an output and returns its CaseReport, as judge_case(self, output, ...) does."""

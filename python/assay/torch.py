@@ -104,8 +104,8 @@ def _case_of(op, inputs, output, golden):
 @dataclasses.dataclass
 class Product:
     """A product that a module computed, and the verdict of its checksums."""
-    name: str  # the name of the module in which the product was computed
-    shape: Tuple[int, ...]  # the shape of the product
+    name: str  # The name of the module in which the product was computed.
+    shape: Tuple[int, ...]  # The shape of the product.
     verdict: Any
 
 

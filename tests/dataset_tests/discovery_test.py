@@ -139,7 +139,7 @@ assay_add_dataset_tests(ops {arguments})
         try:
             self.configure("DATASETS data.h5 more/data.h5")
         except AssertionError:
-            return  # CMake may refuse the two files
+            return  # CMake may refuse two files of one name
         self.assertEqual(len(self.names()), 2, "the cases of one of two files are lost")
 
     # ------------------------------------------------------------------------------ labels and options

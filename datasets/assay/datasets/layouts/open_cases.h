@@ -43,8 +43,8 @@ struct OpenOptions {
   // folder's name.
   std::string producer = {};
   // Dtype and shape of raw bytes whose files do not say them. The dtype is also that of bit
-  // patterns in .npy files. `dtype` and `shape` are for outputs, the others for golden results and
-  // inputs.
+  // patterns in .npy files. `dtype` and `shape` are for outputs. `golden_dtype` and `golden_shape`
+  // are for golden results and inputs.
   std::string dtype = {}, golden_dtype = {};
   std::optional<Shape> shape = {}, golden_shape = {};
   // For outputs whose golden results lie elsewhere: returns the opened sources of the golden
