@@ -360,8 +360,8 @@ TEST(PlainObjects, LeaveDatasetsThatDoNotAddUpToHdf5) {
     return found.answer == Answer::kYes;
   };
   EXPECT_TRUE(is_known([](std::string&) {}));
-  // Shapes and types are unknown if the number of elements is not that of the layout, is 0, or is
-  // more than 2^64, if the rank or version is, or if the elements have another size.
+  // The dataset is unknown if its number of elements is not that of the layout, is 0, or is more
+  // than 2^64, if its rank or a version is not known, or if its elements have another size.
   EXPECT_FALSE(is_known([&](std::string& b) { put(b, space + 8, 3); }));
   EXPECT_FALSE(is_known([&](std::string& b) { put(b, space + 8, 0); }));
   EXPECT_FALSE(is_known([&](std::string& b) { put(b, space + 8, ~std::uint64_t{0}); }));

@@ -111,7 +111,7 @@ def tiny_of(epsilon):
 
 
 def numpy_says(a, e, rtol, atol, equal_nan):
-    """Returns if numpy.testing.assert_allclose passes, and the number of mismatches."""
+    """Returns True if numpy.testing.assert_allclose passes, and the number of mismatches."""
     with np.errstate(all="ignore"):
         try:
             np.testing.assert_allclose(a, e, rtol=rtol, atol=atol, equal_nan=equal_nan)

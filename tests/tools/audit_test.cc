@@ -103,7 +103,7 @@ TEST_F(AuditTest, SeesWhereACheckStops) {
 
 TEST_F(AuditTest, SeesThatNanPasses) {
   const auto target = audit("nan_passes");
-  // The script may let through other corruptions, too, if they consist of NaN.
+  // All other corruptions that the script lets through consist of NaN, too.
   for (const char* name : {"all_nan", "one_nan", "nan_at_smallest"}) {
     EXPECT_TRUE(lets_through(target, name)) << name;
   }

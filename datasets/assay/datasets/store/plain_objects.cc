@@ -158,7 +158,7 @@ void PlainObjects::read_superblock() {
   if (!bytes) return;
   Cursor at(*bytes);
   if (!at.takes(kSignature) || at.number(5) != 0) return;  // versions and a reserved byte, all 0
-  if (at.number(3) != 0x0808) return;  // offsets and lengths have 8 bytes; a reserved byte
+  if (at.number(3) != 0x0808) return;  // offsets and lengths have 8 bytes; a reserved byte is 0
   (void)at.number(2 + 2 + 4);          // skips two sizes of B-tree nodes, and flags
   const std::uint64_t base = at.number(8);
   (void)at.number(8);  // free space

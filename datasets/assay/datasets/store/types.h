@@ -61,8 +61,8 @@ void to_codes(const Format& format, std::byte* elements, std::int64_t n);
 // Describes the first element that is not a valid code of the tensor's format: "element [3] is
 // 0x10, which is no float4_e2m1fn". Returns an empty string if all are valid.
 std::string invalid_element(const TensorView& tensor);
-// Does this for a piece of an array of that shape. The piece begins at the row-major position
-// `begin` of the array.
+// Describes the first element of a piece of an array that is not a valid code. The array has that
+// shape, and the piece begins at its row-major position `begin`.
 std::string invalid_element(const TensorView& piece, const Shape& shape, std::int64_t begin);
 
 }  // namespace assay::h5
