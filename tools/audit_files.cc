@@ -151,7 +151,8 @@ std::string ScratchFolder::fresh(const std::string& name) const {
   std::error_code error;
   fs::remove_all(folder, error);
   if (error) {
-    // The program may have removed the permissions of its folder. With them it can be removed.
+    // The program may have removed the permissions of its folder. They are restored, so that the
+    // folder can be removed.
     fs::permissions(folder, fs::perms::owner_all, fs::perm_options::add, error);
     fs::remove_all(folder);
   }

@@ -364,7 +364,8 @@ bool PlainObjects::read_message(unsigned kind, Cursor message, Header& header) {
     case kOldModified:
     case kModified:
       return true;
-    // IV.A.2.e: the size of a fill value, and its bytes. A size of 0 is the default value.
+    // IV.A.2.e: the size of a fill value, and its bytes. A size of 0 is the default value. No
+    // element has the fill value, because all elements are stored.
     case kOldFillValue:
       object.has_own_fill |= message.number(4) != 0;
       return true;
