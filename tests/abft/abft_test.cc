@@ -1,4 +1,5 @@
-// Compares D, T and z of every check with the formulas in long double, on every SIMD target.
+// Compares the difference D, the threshold T and z = D / sigma of every check with the formulas in
+// long double, on every SIMD target.
 #include "assay/abft/abft.h"
 
 #include <gmock/gmock.h>
@@ -32,7 +33,8 @@ using testing_oracle::Real;
 struct Size {
   std::int64_t m, n, k;
 };
-// Odd sizes, one row, one column, depth one, and more rows than one block of the product has.
+// Sizes of products: odd ones, one row, one column, K = 1, and more rows than one block of the
+// product has.
 constexpr Size kSizes[] = {{1, 1, 1},    {1, 37, 5},   {7, 1, 9},   {5, 16, 1},
                            {13, 33, 31}, {3, 70, 259}, {101, 17, 3}};
 
@@ -48,10 +50,11 @@ DotModel model_of(int chunk) {
 using Limits = std::function<std::array<Limit, 2>(const Problem&, std::int64_t row,
                                                   std::int64_t first, std::int64_t last)>;
 
-// Sums over all checks of one direction.
+// The number of checks by rows (or by columns), their largest D/T and the sums of z^2.
 struct Totals {
   std::int64_t checks = 0, z_count = 0;
-  Real ratio[2] = {0, 0}, z_square[2] = {0, 0};  // under the loose limit, under the tight one
+  // The first value is by the loose limit, the second one by the tight limit.
+  Real ratio[2] = {0, 0}, z_square[2] = {0, 0};
 };
 
 void expect_near(Real actual, Real low, Real high, Real slack) {
@@ -78,8 +81,8 @@ Totals add_up(const Problem& p, std::int64_t width, bool output, const Limits& l
   return t;
 }
 
-// Compares every reading of every row, then the verdict over rows, and the verdict over columns
-// too.
+// Compares every reading of every row with the limits. Then compares a verdict on checks by rows,
+// and a verdict on checks by rows and columns.
 void expect_oracle(const Made& made, const std::string& spec, std::int64_t width,
                    const DotModel* model, const Limits& limits, bool output = false) {
   SCOPED_TRACE(spec);
@@ -120,7 +123,9 @@ void expect_oracle(const Made& made, const std::string& spec, std::int64_t width
     options.spec.columns = columns;
     options.spec.confirm = false;
     if (columns && options.spec.threshold->name == "rounding_variance" && !options.spec.kappa) {
-      continue;  // more checks share the budget, see TheBudgetIsSharedByRowsAndColumns
+      // With columns, more checks share the false-alarm budget, which changes kappa.
+      // TheBudgetIsSharedByRowsAndColumns tests this.
+      continue;
     }
     const AbftVerdict v =
         AbftChecker::of_product(made.a, made.b, options, p.bias).check(made.c.view());
@@ -193,7 +198,9 @@ TEST_P(AbftOracle, RoundingVarianceWithItsParameters) {
       expect_oracle(made, spec, width, nullptr, variance_limits(2.5L, 1, groups));
       expect_oracle(made, spec + ",coarse=1", width, nullptr,
                     variance_limits(2.5L, 1, groups, true));
-      if (dtype[5] != '3') {  // float32 needs float64 sums
+      // The checks of float32 outputs need float64 sums, so that they do not take
+      // arithmetic=output.
+      if (dtype[5] != '3') {
         expect_oracle(made, spec + ",arithmetic=output", width, nullptr,
                       variance_limits(2.5L, 1, groups), true);
       }
@@ -246,7 +253,8 @@ TEST_P(AbftOracle, VAbft) {
 TEST_P(AbftOracle, AAbft) {
   std::uint64_t stream = 200;
   const Limits limits = [](const Problem& p, std::int64_t i, std::int64_t, std::int64_t) {
-    const Limit limit{a_abft(p, i, 0x1p-8L), -1};  // eps_low is bfloat16's
+    // eps_low is that of the output's format, bfloat16.
+    const Limit limit{a_abft(p, i, 0x1p-8L), -1};
     return std::array{limit, limit};
   };
   for (const Size& size : kSizes) {
@@ -351,8 +359,8 @@ TEST(AbftEigen, ColumnMajorMatricesAndBlocks) {
   EXPECT_EQ(figures(AbftChecker::of_product(view(a), view(block), options).check(view(c))), wanted);
 }
 
-// If a check's D is below a lower bound of the tail, the verdict does not compute the tail. It must
-// be the verdict of the readings, which always compute it.
+// If a check's D is below a lower bound of the tail, the verdict does not compute the tail. The
+// verdict must still equal that of the readings, which always compute it.
 TEST(AbftTail, VerdictsAreThoseOfTheReadings) {
   for (const char* spec : {"rounding_variance,confirm=0", "rounding_variance,groups=0,confirm=0",
                            "rounding_variance,coarse=1,confirm=0"}) {
@@ -360,7 +368,8 @@ TEST(AbftTail, VerdictsAreThoseOfTheReadings) {
     const AbftChecker checker = AbftChecker::of_product(made.a, made.b, options_of(spec));
     Tensor wrong = made.c;
     Random random(405, 0);
-    for (std::int64_t i = 0; i < 64; ++i) {  // a low bit or two of every row
+    // Flips one of the bits 2 to 5 in several elements of every row.
+    for (std::int64_t i = 0; i < 64; ++i) {
       for (std::int64_t j = 0; j < 96; j += 8 + static_cast<std::int64_t>(random.below(16))) {
         wrong.set_bits(i * 96 + j, wrong.bits_at(i * 96 + j) ^ (4u << random.below(4)));
       }
@@ -430,7 +439,8 @@ TEST(AbftCalibration, RmsZOfCleanData) {
   const AbftVerdict v = AbftChecker::of_product(bf16.a, bf16.b, {}).check(bf16.c.view());
   EXPECT_EQ(v.outcome, Outcome::kPass);
   EXPECT_EQ(v.confirmed_clean, 0);
-  EXPECT_NEAR(v.rms_z, 1, 0.1);  // 576 checks: a standard error of 0.03
+  // With 576 checks, the standard error of rms z is 0.03.
+  EXPECT_NEAR(v.rms_z, 1, 0.1);
   const Made f32 = random_product(96, 96, 256, "float32", "float32", 0, 404);
   const AbftVerdict w = AbftChecker::of_product(f32.a, f32.b, {}).check(f32.c.view());
   EXPECT_EQ(w.outcome, Outcome::kPass);

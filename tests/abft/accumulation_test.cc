@@ -49,7 +49,8 @@ Product product_of(const DotModel& model, const char* out, const Distribution& d
 struct Seen {
   double rms_z = 0, mean_z = 0, worst_ratio = 0;
 };
-// Returns the counts of several products, by groups of 16 without confirmation.
+// Returns rms z, mean z and the largest D/T over the checks of several products. By default, a
+// check sums 16 columns and is not confirmed.
 Seen look(const char* machine, const char* input, const char* out, const Distribution& d,
           std::int64_t k, int products, const char* spec = "rounding_variance,confirm=0") {
   const DotModel& model = dot_model(machine_of(machine), format_named(input));
@@ -98,8 +99,8 @@ TEST(Accumulation, NearestRoundingsAreAsAssumed) {
   }
 }
 
-// Accumulators that truncate. With data around 0, z stays about 1. With a mean, the estimated bias
-// is accurate only to some percent, which z shows and T allows for.
+// Tests accumulators that truncate. With data around 0, rms z stays about 1. With data of another
+// mean, the estimated bias is accurate only to some percent, which z shows and T allows for.
 TEST(Accumulation, TruncatedSumsStayBelowTheThreshold) {
   struct Row {
     const char *machine, *input;
@@ -128,22 +129,26 @@ TEST(Accumulation, TruncatedSumsStayBelowTheThreshold) {
   }
 }
 
-// Without the estimated bias, the same products would be far off: the estimate is needed.
+// Without the estimated bias of the truncating accumulator, checks of a right product fail, so that
+// the estimate is needed.
 TEST(Accumulation, TheBiasIsThere) {
   const DotModel& model = dot_model(machine_named("hopper"), format_named("float16"));
   const Product p = product_of(model, "float32", normal("1", 1, 1), 32, 64, 1024, 1);
   AbftOptions options = options_of("rounding_variance,confirm=0");
   const AbftVerdict blind = AbftChecker::of_product(p.a, p.b, options).check(p.c.view());
   EXPECT_EQ(blind.outcome, Outcome::kFail);
-  EXPECT_LT(blind.mean_z, -5);  // positive sums rounded toward zero
+  // Rounding toward zero makes the positive sums too small.
+  EXPECT_LT(blind.mean_z, -5);
   options.model = &model;
   const AbftVerdict v = AbftChecker::of_product(p.a, p.b, options).check(p.c.view());
   EXPECT_EQ(v.outcome, Outcome::kPass);
   EXPECT_LT(std::abs(v.mean_z), std::abs(blind.mean_z));
-  EXPECT_TRUE(v.notes.empty()) << v.notes[0];  // a bias that is bounded is no news
+  // A bias that the threshold allows for needs no note.
+  EXPECT_TRUE(v.notes.empty()) << v.notes[0];
 }
 
-// Elements of machines are inside their own bounds. A change of 2^-6 is not.
+// Each element that a machine computed is inside its own bound. An element that is off by 2^-6 of
+// its value is outside.
 TEST(Accumulation, ElementsOfMachinesAreInside) {
   struct Row {
     const char *machine, *input, *out;
@@ -165,7 +170,8 @@ TEST(Accumulation, ElementsOfMachinesAreInside) {
         const double value = c[static_cast<std::size_t>(e)];
         const Format& f = p.c.format();
         EXPECT_FALSE(checker.element_bound(e / 16, e % 16, value, f).outside);
-        // With 13 bits, the worst case is a quarter of the sum.
+        // With 13 mantissa bits, the worst-case error is a quarter of the sum, so that a larger
+        // change is needed.
         const bool narrow = model.mantissa_bits.value == 13;
         const double off = narrow ? 2 * value + 40 : value * (1 + 0x1p-6) + 1;
         EXPECT_TRUE(checker.element_bound(e / 16, e % 16, off, f).outside);
@@ -174,8 +180,9 @@ TEST(Accumulation, ElementsOfMachinesAreInside) {
   }
 }
 
-// Units flush subnormals, with products and factors near the smallest normal number. No clean
-// result is above its threshold or outside its bound. Thresholds that ignore flushes raise alarms.
+// The units here flush subnormals, and products and factors are near the smallest normal number. No
+// clean result is above its threshold or outside its bound. Thresholds that ignore flushes raise
+// alarms.
 TEST(Accumulation, UnitsThatFlushRaiseNoAlarm) {
   const Distribution small{"small", [](Random& random) {
                              return random.normal() *
@@ -217,8 +224,8 @@ TEST(Accumulation, UnitsThatFlushRaiseNoAlarm) {
   EXPECT_GT(alarms, 6);
 }
 
-// Inputs that a unit takes for 0 are an error without chance. Each check allows for the sizes of
-// the products with a subnormal factor, on either side.
+// The error of an input that a unit takes for 0 is certain and not random. Each check therefore
+// allows for the full sizes of the products with a subnormal factor, on either side.
 TEST(Accumulation, FlushedProductsAreAllowedForAsTheyAre) {
   const Format& f = format_named("float32");
   const Tensor a =

@@ -1,4 +1,5 @@
-// Tests the arithmetics of verification against plain loops, and integers, blocks of K, and repair.
+// Tests the arithmetics in which checks sum (`arithmetic=`) against plain loops. Also tests checks
+// of integers, blocks of K, and repair.
 #include "assay/abft/arithmetic.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +30,7 @@ using testing_oracle::Problem;
 using testing_oracle::random_product;
 using testing_oracle::tensor_of;
 
-// Returns the sum by the same tree, from the vector unit's oracle.
+// Returns the sum of x that the oracle of the vector unit computes by a pairwise tree in float32.
 double tree(const std::vector<double>& x) {
   const VectorArithmetic float32{&format_named("float32")};
   return reduce_oracle(float32, ReduceOrder::kPairwise, 1, static_cast<std::int64_t>(x.size()),
@@ -159,14 +160,15 @@ TEST(Arithmetic, OwnSumsAreAllowedFor) {
   }
 }
 
-// 30 products of -128 by -128, and sums beyond 2^53 in parts. They are exact, but float64 would not
-// be.
+// Products near 2^62, which float64 does not hold exactly, cancel in each column. The check is
+// still exact: a difference of 1 is found.
 TEST(Arithmetic, IntegersBeyondFloat64) {
   const std::int64_t big = 2147483647;
   const Tensor a = Tensor::from_values(
       format_named("int32"), {1, 3},
       std::vector<double>{static_cast<double>(big), static_cast<double>(big), 1});
-  // By columns: big - big = 0 in the product, and the checksum passes through 2^62.
+  // In each column, big * big and -big * big cancel. In the checksum over both columns, the sums
+  // pass through nearly 2^63.
   const Tensor b = Tensor::from_values(
       format_named("int32"), {3, 2},
       std::vector<double>{static_cast<double>(big), static_cast<double>(big),
@@ -191,7 +193,8 @@ TEST(Repair, FlipsAreUndoneAndTheRestIsRecomputed) {
     Tensor c = made.c;
     const std::int64_t flipped[] = {3, 45, 100, 101, 222, 333, 479};
     for (const std::int64_t e : flipped) c.set_bits(e, c.bits_at(e) ^ 0x2000);
-    c.set_bits(200, c.bits_at(200) ^ 0x7a5a);  // no single flip explains this one
+    // No single flip explains this change.
+    c.set_bits(200, c.bits_at(200) ^ 0x7a5a);
     const AbftChecker checker = AbftChecker::of_product(made.a, made.b, options_of(spec));
     const std::vector<AbftRepair> repairs = checker.repair(c);
     EXPECT_EQ(repairs.size(), 8u);
@@ -221,7 +224,8 @@ TEST(Repair, EndsWhereNoElementIsWrong) {
 }
 
 TEST(Calibration, IsOneSided) {
-  EXPECT_EQ(calibration_note(29, 5, 5), "");  // too few to tell
+  // 29 checks are too few for a note.
+  EXPECT_EQ(calibration_note(29, 5, 5), "");
   EXPECT_EQ(calibration_note(1000, 1.05, 0.1), "");
   EXPECT_EQ(calibration_note(1000000, 0, 0), "");  // exactly representable
   EXPECT_EQ(calibration_note(1000, 1.2, 0),

@@ -22,7 +22,8 @@ constexpr Real kUnit = 0x1p-24L;  // of float32
 
 struct Kind {
   const char *dtype, *output, *machine;
-  std::int64_t tile;  // the case has no tile if below 0
+  // The attribute `tile`. The case does not have it if this is negative.
+  std::int64_t tile;
   bool causal;
   double spread;  // of scores
 };
@@ -70,7 +71,7 @@ Case attention_of(const Kind& kind, std::int64_t queries) {
   return c;
 }
 
-// One row of the case.
+// The weights of one query and their errors.
 struct PlainRow {
   std::vector<Real> weights, variances, lost;
   Real sum = 0, error_square = 0;
@@ -168,7 +169,8 @@ class PlainAttention {
       beside += r.lost[at(j)] * size / r.sum;
       if (truncates_) beside += 2 * kUnit * roundings(kKeys) * p * size / r.sum;
     }
-    // For outputs of 16 bits and fewer, the squares are bounded by the largest group of any key.
+    // For outputs of at most 16 bits, the checker replaces the squares by a bound: the largest sum
+    // of squared values that a key has in any group of columns.
     if (out_.precision <= 16) squares = most / r.sum;
     Real outputs = 0, ulps = 0, ulp_squares = 0, largest = 0;
     for (std::int64_t e = first; e < last; ++e) {
@@ -186,7 +188,7 @@ class PlainAttention {
     return result;
   }
 
-  // The reference of an element, and how far an output may be from it.
+  // The reference of an element, and the largest error that its output may have.
   struct Bound {
     Real reference = 0, bound = 0;
   };
@@ -326,7 +328,7 @@ TEST(AttentionOracle, AVerdictIsThatOfItsRows) {
     const PlainAttention plain(kind, c, kQueries);
     const Format& f = format_named(kind.output);
     std::vector<double> outputs = outputs_of(plain, f, kBatch * kQueries);
-    // Faults in the second part of the second matrix.
+    // Two faults in the second block of queries of the second matrix.
     for (const std::int64_t place : {290 * kWidth + 20, 291 * kWidth + 36})
       outputs[at(place)] += 64;
     const Tensor output = Tensor::from_values(f, {kBatch, kQueries, kWidth}, outputs);

@@ -81,7 +81,8 @@ TEST(AttentionCheck, RightOutputsPassWhateverComputedThem) {
         try {
           output = emulated(c, machine);
         } catch (const std::invalid_argument&) {
-          continue;  // it does not take the dtype
+          // The machine does not take the dtype.
+          continue;
         }
         for (const Machine* known :
              {static_cast<const Machine*>(nullptr), &machine_named(machine)}) {
@@ -181,15 +182,15 @@ TEST(AttentionCheck, NoFalseAlarmOnOperandsOfEightBits) {
                            .made();
         Tensor output = plain_kernel(c, 32);
         const AbftVerdict v = checked(c, output, "", &wide);
-        // With 3 or 4 bits, the roundings of the weights may hide whole elements, and the verdict
-        // says so.
+        // With 3 or 4 bits of precision, the roundings of the weights may hide whole elements, and
+        // the verdict says so.
         EXPECT_EQ(v.outcome, 2 * v.blind > v.checks ? Outcome::kUntrusted : Outcome::kPass)
             << v.because;
         EXPECT_EQ(v.flagged, 0);
         EXPECT_EQ(v.confirmed_clean, 0);
         EXPECT_LT(v.worst_ratio, 0.9);
-        // Without the attribute `tile`, the checker does not know which of the two roundings the
-        // kernel uses.
+        // Without the attribute `tile`, the checker does not know if the kernel rounds the weights
+        // before or after it divides them by their sum. It must allow for both.
         Case open = c;
         open.attributes.erase("tile");
         EXPECT_EQ(checked(open, output, "", &wide).flagged, 0);
@@ -249,7 +250,7 @@ TEST(AttentionCheck, RightElementsOfAFlaggedSumAreClean) {
   EXPECT_TRUE(v.flags.empty());
 }
 
-// D and the reference of an element, by plain loops in long double.
+// Compares D and the reference of an element with plain loops in long double.
 TEST(AttentionCheck, TheDifferenceIsThatOfPlainLoops) {
   const Made m{.attributes = {{"causal", std::int64_t{1}}, {"scale", 0.25}}};
   const Case c = m.made();
@@ -285,7 +286,8 @@ TEST(AttentionCheck, TheDifferenceIsThatOfPlainLoops) {
 
 struct Wrong {
   const char* name;
-  std::function<void(Case&)> computed;  // what was computed instead
+  // Changes the case to the one that the kernel computed instead.
+  std::function<void(Case&)> computed;
 };
 
 TEST(AttentionCheck, AnotherAttentionIsFound) {
@@ -334,8 +336,8 @@ TEST(AttentionCheck, NotANumber) {
   EXPECT_EQ(w.not_checkable, 3);
 }
 
-// An element that is not finite does not affect the checks on either side of its own. Errors that
-// cancel in the sum of another check are not looked for there.
+// An element that is not finite does not affect the checks on either side of its own. Two errors
+// that cancel in the sum of another check stay undetected there.
 TEST(AttentionCheck, AnInfinityIsOfItsOwnCheckAlone) {
   const Case c = Made{}.made();
   for (const std::int64_t column : {15, 16, 31, 32}) {
@@ -374,7 +376,7 @@ TEST(AttentionCheck, GroupsAndWholeRows) {
   EXPECT_EQ(checked(c, wrong, "rounding_variance,groups=0").outcome, Outcome::kFail);
 }
 
-// Rows are those of all matrices of the batch.
+// rows() counts the rows of all matrices of the batch.
 TEST(AttentionRows, CountsOfABatch) {
   const Case c = Made{.batch = {2, 3}, .queries = 5}.made();
   const abft::AttentionRows rows(c, emulated(c).format(), {});
@@ -411,8 +413,9 @@ TEST(AttentionRows, AnElementIsWrongInItsOwnGroup) {
   }
 }
 
-// The sums over the keys by hand: u^2 (S + 8) / 6 times the sum of the squares of weights times
-// values. The weights are 1 and 1/4, and the values have both signs and sum to 0.
+// Computes the variance of the sums over the keys by hand. It is u^2 (S + 8) / 6 times the sum of
+// the squares of weights times values, with u = 2^-24 and S = 2 keys. The weights are 1 and 1/4,
+// and the values have both signs and sum to 0.
 TEST(AttentionRows, SquaresAreOfWeightsTimesValues) {
   const Format& f = format_named("bfloat16");
   Case c;
@@ -434,7 +437,7 @@ TEST(AttentionRows, SquaresAreOfWeightsTimesValues) {
   EXPECT_NEAR(variance / (0x1p-48 * (2 + 8) * squares / 6), 1, 1e-5);
 }
 
-// A chunk that holds a whole sum is one rounding, however much longer it could be.
+// If a chunk holds a whole sum, the sum is rounded once, however long the chunk is.
 TEST(AttentionRows, AChunkOfTheWholeSumIsOneRounding) {
   const Case c = Made{.queries = 4, .keys = 64, .depth = 64}.made();
   const Tensor output = emulated(c);
@@ -486,7 +489,7 @@ TEST(AttentionRows, EachTruncationMayTakeAnUlp) {
   EXPECT_NEAR(beside(16, 16), ulps, 1e-9 * ulps);
 }
 
-// If several flips bring an element back within its bound, the closest one is named.
+// If several bit flips bring an element back within its bound, the closest one is named.
 TEST(AttentionCheck, TheClosestFlipIsNamed) {
   const Case c = Made{.output = "float32", .queries = 4}.made();
   const Tensor output = emulated(c);
@@ -522,7 +525,8 @@ TEST(AttentionCheck, TheGateChecksBesideTheElements) {
   const CaseReport report = gate_case(c, output.view(), request);
   ASSERT_TRUE(report.abft);
   EXPECT_EQ(report.abft->outcome, Outcome::kFail);
-  // A threshold for products does not apply: the elements decide, and a note says so.
+  // A threshold for products, such as v_abft, does not apply to attention. The elements then
+  // decide, and a note says so.
   request.checksums = parse_threshold("v_abft");
   const CaseReport elements = gate_case(c, emulated(c).view(), request);
   EXPECT_FALSE(elements.abft);
@@ -562,8 +566,8 @@ TEST(AttentionCheck, WhatDoesNotHoldIsRefused) {
       "checksums of attention need a machine that sums in float32, not in float32 of 14 bits");
 }
 
-// If weights of 1/4000 are divided by their sum first, they are 0 in 8 bits. Nothing is left to be
-// checked, and the verdict says so.
+// Weights that are divided by their sum first are 1/4000 here, which is 0 in 8 bits. Nothing is
+// left to be checked, and the verdict says so.
 TEST(AttentionCheck, WhereWeightsAreLostNothingIsClaimed) {
   Made m{.dtype = "float8_e4m3fn",
          .data = "normal,deviation=1e-4",

@@ -40,7 +40,8 @@ TEST(BoundForm, EveryPartByHand) {
   EXPECT_EQ((BoundForm{.constant = 3, .per_largest = 2}.threshold(s)), 19);
   EXPECT_EQ((BoundForm{.per_absolute = 0.5}.threshold(s)), 15);
   BoundForm rounding{.kappa = 3, .ulp_weight = 1.0 / 12, .half_ulps = 0.5, .has_variance = true};
-  EXPECT_EQ(rounding.threshold(s), 2.5);  // half of the ulps, less than 3 * sqrt(4)
+  // The threshold is half of the sum of ulps, because that is less than 3 * sqrt(4).
+  EXPECT_EQ(rounding.threshold(s), 2.5);
   EXPECT_EQ(rounding.variance(s), 4);
   rounding.kappa = 1;
   EXPECT_EQ(rounding.threshold(s), 2);
@@ -72,7 +73,8 @@ TEST(BoundForm, BranchTakesTheSmallestPeakOfAllRows) {
   EXPECT_EQ(form.threshold(s), 30);
   form.least_peak = 5.1;
   EXPECT_EQ(form.threshold(s), 16);
-  form.least_peak = kNan;  // a row of zeros
+  // The peak of a row of zeros is NaN.
+  form.least_peak = kNan;
   EXPECT_EQ(form.threshold(s), 30);
   EXPECT_EQ(form.threshold(OutputStats{}), 0);
 }
@@ -96,11 +98,12 @@ TEST(BoundForm, StatisticsThatAreNotFiniteGiveNoFiniteThreshold) {
 
 bool same(double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); }
 
-// The threshold and sigma of a row of the table, by its formula, for columns [first, last) of row
-// i. They lie between two limits if the formula uses bounds of its terms. `width` is the width of a
-// group, or 0 for whole rows.
+// The threshold and sigma that a published formula gives for columns [first, last) of row i. They
+// lie between two limits if the formula uses bounds of its terms. `width` is the width of a group,
+// or 0 for whole rows.
 struct Range {
-  Real low, high, sigma_low = -1, sigma_high = -1;  // sigma is -1 if there is no sigma
+  // sigma is -1 if the threshold has no sigma.
+  Real low, high, sigma_low = -1, sigma_high = -1;
 };
 using ByFormula = std::function<Range(const Problem& p, std::int64_t i, std::int64_t first,
                                       std::int64_t last, std::int64_t width)>;
@@ -123,12 +126,13 @@ Range by_variance(const Problem& p, std::int64_t i, std::int64_t first, std::int
   return {tight.threshold_of(d), loose.threshold_of(d), tight.sigma, loose.sigma};
 }
 
-// Returns the limits before any R is added. For float32 results, there is no R. Sums of ulps and
-// squares over 256 elements and more are accurate to 2^-19.
+// Returns the limits of residual_compensated before any residual sum R is added. For float32
+// results, there is no R. Sums of ulps and squares over 256 elements and more are accurate to
+// 2^-19.
 Range by_residual(const Problem& p, std::int64_t i, std::int64_t first, std::int64_t last,
                   std::int64_t width) {
   const std::int64_t groups = width == 0 ? 1 : (p.n() + width - 1) / width;
-  // Each group has two checks: its sum and its R.
+  // Each group has two checks: its sum, and the size of its residual sum R.
   const testing_oracle::Limit limit = residual_compensated(
       p, i, first, last, testing_oracle::kappa_for(static_cast<Real>(2 * p.m() * groups), 1e-9L));
   const Real band = last - first < 256 ? 0 : 0x1p-19L;
@@ -138,8 +142,8 @@ Range by_residual(const Problem& p, std::int64_t i, std::int64_t first, std::int
 
 Range exactly(Real threshold) { return {threshold, threshold}; }
 
-// Returns the threshold of torch_npu and mindspore if no other row is known: the peak of this row
-// decides.
+// Returns the threshold of torch_npu and mindspore for a row that is checked without the others.
+// The peak of the row (its largest size over its mean size) then decides.
 Range of_one_row(const Problem& p, std::int64_t i, Real times) {
   Problem one = p;
   one.c.rows = 1;
@@ -204,7 +208,8 @@ void readings_are_by_formula(const Threshold& t, std::int64_t n) {
     for (const std::vector<double>& bias :
          {std::vector<double>{}, std::vector<double>(at(n), 2.5)}) {
       SCOPED_TRACE(std::string(t.name) + " " + dtype);
-      if (t.name == "aclnn" && std::string(dtype) == "float16") continue;  // has no e_max for it
+      // aclnn has no e_max for float16
+      if (t.name == "aclnn" && std::string(dtype) == "float16") continue;
       if (t.takes_residuals && std::string(dtype) == "float32") continue;  // is not cast
       Made made = random_product(4, n, 50, dtype, dtype, 6, ++stream, bias);
       Problem& p = made.problem;
@@ -224,7 +229,7 @@ void readings_are_by_formula(const Threshold& t, std::int64_t n) {
       const auto groups = at((n + width - 1) / width);
       EXPECT_EQ(checker.group_width(), width);
       ASSERT_EQ(at(checker.groups_per_row()), groups);
-      // Sums in float32 are less exact by that much.
+      // These thresholds sum in float32, so that D is less exact by a factor of 2^29.
       const bool in_float32 = t.name == "aclnn" || t.name == "torch_npu" || t.name == "mindspore";
       const Format& f = made.c.format();
       std::vector<Reading> readings(groups);
@@ -232,7 +237,7 @@ void readings_are_by_formula(const Threshold& t, std::int64_t n) {
       std::vector<OutputStats> stats(groups);
       for (std::int64_t i = 0; i < 4; ++i) {
         checker.forms(i, f, forms.data());
-        // The forms hold for any change of C.
+        // A form is computed before C changes, and holds for any change of C.
         for (const int bit : {-1, 2, f.mantissa_bits(), f.bits - 1}) {
           if (bit >= 0) made.c.set_bits(n * i + 20, made.c.bits_at(n * i + 20) ^ (1u << bit));
           p.c(i, 20) = decode(f, made.c.bits_at(n * i + 20));
@@ -278,11 +283,12 @@ TEST(BoundForm, ReadingsAreByTheirFormulas) {
   for (const Threshold& t : thresholds()) {
     ASSERT_EQ(formulas().count(t.name), 1u) << t.name << " has no formula here";
     readings_are_by_formula(t, 37);
-    readings_are_by_formula(t, 301);  // where 16-bit rows take another path
+    // Long rows of 16-bit elements are computed in another way.
+    readings_are_by_formula(t, 301);
   }
 }
 
-// Each row of the table has the required code.
+// Each row of the table of thresholds has the functions that it needs.
 TEST(Thresholds, HaveTheirCode) {
   for (const Threshold& t : thresholds()) {
     EXPECT_NE(t.form, nullptr) << t.name;
@@ -412,7 +418,8 @@ TEST(BoundForm, CallersMistakes) {
 TEST(GoldenForms, AllowTwoToTheMinus16OfTheRootMeanSquare) {
   const Made made = random_product(3, 20, 30, "bfloat16", "bfloat16", 0, 3);
   const AbftChecker checker = AbftChecker::of_golden(made.c, {});
-  std::vector<BoundForm> forms(2);  // of groups of 16 and 4 columns
+  // The 20 columns are a group of 16 and a group of 4.
+  std::vector<BoundForm> forms(2);
   checker.forms(1, made.c.format(), forms.data());
   for (const BoundForm& form : forms) {
     EXPECT_DOUBLE_EQ(form.kappa * std::sqrt(form.per_square), 0x1p-16);
@@ -454,7 +461,8 @@ TEST(ElementBound, OfAGoldenResultAlone) {
   const AbftChecker checker = AbftChecker::of_golden(made.c, {});
   const Format& f = made.c.format();
   const double reference = made.problem.c(1, 17);
-  Real square = 0;  // of the group of columns 16 to 19
+  // The sum of squares of columns 16 to 19, which are the group of column 17.
+  Real square = 0;
   for (std::int64_t j = 16; j < 20; ++j) square += made.problem.c(1, j) * made.problem.c(1, j);
   const double slack = 0x1p-16 * static_cast<double>(std::sqrt(square / 4));
   const ElementBound b = checker.element_bound(1, 17, reference, f);
@@ -504,8 +512,9 @@ TEST(ElementBound, OfSeveralElementsFromAnyColumnOn) {
   }
 }
 
-// Tests from which part of T on the tail is computed. That is a third of T for up to 32 columns.
-// For more columns, it is the square root of 3 deviations (a little less), if that is smaller.
+// Tests tail_from: if D/T is above it, the tail is computed. It is 1/3 for up to 32 columns. For
+// more columns, it is 1.7 / kappa (T is then a little less than sqrt(3) deviations), if that is
+// smaller.
 TEST(BoundForm, FromWhereTheTailIsComputedByHand) {
   const Made made = random_product(2, 66, 9, "bfloat16", "bfloat16", 0, 3);
   for (const int width : {1, 31, 32, 33, 66}) {
@@ -571,7 +580,7 @@ TEST(RowReader, ReadingsThatNeedNoTailAreLoose) {
         EXPECT_NEAR(r.difference, part * exact, 1e-9);
         EXPECT_GE(r.most, part * (1 - 1e-9));
         EXPECT_LE(r.most, 1);
-        // This reading is not kept if another reading is known to have as large a D/T.
+        // The reader does not keep this reading if another check is known to have as large a D/T.
         LooseReadings others{.known = r.most};
         reader.read(0, elements.storage(), elements.row(0), &loosest, nullptr, &others);
         EXPECT_TRUE(others.kept.empty());
@@ -614,7 +623,7 @@ TEST(CheckTally, SettlesWhatMayBeTheLargest) {
   EXPECT_EQ(settle(0, 0).worst, 0.75);
   EXPECT_EQ(settle(0.85, 0).most, (std::vector<double>{0.9}));
   EXPECT_EQ(settle(0.85, 0).worst, 0.85);
-  // The largest ratio of another tally is not the largest one of this tally.
+  // A larger D/T that is known from another tally does not become the largest one of this tally.
   EXPECT_EQ(settle(0.3, 0.85).most, (std::vector<double>{0.9}));
   EXPECT_EQ(settle(0.3, 0.85).worst, 0.75);
   EXPECT_TRUE(settle(0.3, 0.95).most.empty());

@@ -1,5 +1,5 @@
-// Compares e_max with the same two ways to compute a row's checksum, by loops of fused
-// multiply-adds.
+// e_max is the largest relative difference between two ways to compute a row's checksum. The tests
+// compare it with loops of fused multiply-adds that compute both ways.
 #include "assay/abft/calibrate.h"
 
 #include <gtest/gtest.h>
@@ -79,7 +79,7 @@ TEST(Calibrate, IsTheLargestDifferenceOfTheTwoWays) {
       {"float32", "folded_normal,mean=1", CalibrationInputs::kFolded},
       {"bfloat16", "folded_normal,shift=0.5", CalibrationInputs::kShifted},
       {"float16", "normal,mean=1,scale=0.01", CalibrationInputs::kNormal},
-      // 65504 / (4 29 7) is above 1: the scale is 1.
+      // 65504 / (4 * 29 * 7) is above 1, so that the operands are not scaled.
       {"float16", "folded_normal,shift=0.5", CalibrationInputs::kShifted},
   };
   for (const auto& row : rows) {
@@ -195,7 +195,8 @@ TEST(Calibrate, WordsOfInputs) {
   EXPECT_EQ(inputs_word(CalibrationInputs::kShifted), "shifted");
 }
 
-// If products of float16 are near its subnormal numbers, another scale gives other errors.
+// Float16 operands are scaled by 0.01. Their products are then near float16's subnormal numbers, so
+// that another scale would give another e_max.
 TEST(Calibrate, Float16IsScaledByAHundredth) {
   CalibrationPlan plan = plan_of("float16", 6);
   plan.k = 1;

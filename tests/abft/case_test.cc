@@ -72,7 +72,7 @@ TEST(AbftCase, TransposesBatchesAndBias) {
                                  "v_abft,columns=1,confirm=1", "a_abft,confirm=1"}) {
           EXPECT_EQ(abft_check(c, clean, options_of(spec)).outcome, Outcome::kPass) << spec;
         }
-        // A fault in the last matrix.
+        // A fault in the last element must be found and located in the last matrix.
         Tensor wrong = clean;
         const std::int64_t last = clean.size() - 1;
         wrong.set_bits(last, wrong.bits_at(last) ^ (std::uint64_t{1} << (clean.format().bits - 2)));
@@ -155,7 +155,8 @@ TEST(AbftCase, OtherOperatorsByTheirGoldenResult) {
   c.name = "attention/one";
   c.op = "attention";
   c.attributes["output_dtype"] = std::string("bfloat16");
-  c.inputs.emplace("a", random_tensor("bfloat16", {2, 5, 7}, 4));  // no operands of a product
+  // Attention is not the product of these inputs.
+  c.inputs.emplace("a", random_tensor("bfloat16", {2, 5, 7}, 4));
   c.inputs.emplace("b", random_tensor("bfloat16", {2, 7, 40}, 5));
   c.output().golden = random_tensor("float32", {2, 5, 40}, 6);
   Tensor out =
@@ -270,7 +271,8 @@ TEST(AbftCase, OperandsAreReadAsTheUnitReadThem) {
     c.attributes.erase("compute_dtype");
     c.attributes.erase("compute_rounding");
     EXPECT_EQ(abft_check(c, out, options).outcome, Outcome::kFail) << rounding;
-    // Operands that are rounded first give the same sums.
+    // If the operands were rounded to tfloat32 beforehand, the product passes without the
+    // attributes.
     for (const char* name : {"a", "b"}) {
       std::vector<double> values = c.inputs.at(name).view().values();
       for (double& v : values) {

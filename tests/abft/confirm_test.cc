@@ -48,7 +48,8 @@ TEST(AbftConfirm, IdenticalColumnsAreNoFault) {
         AbftChecker::of_product(p.a, p.b, options_of("rounding_variance,groups=0,confirm=0"))
             .check(p.c.view());
     EXPECT_EQ(alarms.outcome, Outcome::kFail);
-    EXPECT_GT(alarms.flagged, 32);  // 76 percent were published for K = 1024
+    // The publication reports 76 percent false alarms for K = 1024.
+    EXPECT_GT(alarms.flagged, 32);
     EXPECT_EQ(alarms.flags.size(), AbftVerdict::kListed);
     for (const AbftFlag& flag : alarms.flags) EXPECT_FALSE(flag.element);  // nothing is wrong
     for (const char* spec : {"rounding_variance,groups=0", "rounding_variance",
@@ -69,7 +70,7 @@ TEST(AbftConfirm, IdenticalColumnsAreNoFault) {
                                                         testing::HasSubstr("correlated"))));
       }
     }
-    // A real fault among them is still found, and only the fault is named.
+    // A real fault among these false alarms is still found, and only the fault is named.
     Tensor c = p.c;
     c.set_bits(40 * 256 + 77, c.bits_at(40 * 256 + 77) ^ 0x100);
     const AbftVerdict v =
@@ -86,7 +87,7 @@ TEST(AbftConfirm, NoFalseAlarmOnHardData) {
   for (const Distribution& d :
        {normal("around_one", 1, 1), uniform("narrow", 0.9, 1.1), uniform("narrower", 0.999, 1.001),
         identical_columns("identical_one", 1), normal("tiny", 0, 1e-19),
-        normal("tinier", 0, 1e-22)}) {  // products near bfloat16's subnormals
+        normal("tinier", 0, 1e-22)}) {  // its products are near bfloat16's subnormals
     SCOPED_TRACE(d.name);
     for (const char* dtype : {"bfloat16", "float32"}) {
       if (d.name == "tinier" && std::string(dtype) == "float32") continue;  // see AbftEdges
@@ -171,7 +172,8 @@ TEST(AbftConfirm, HidesNothingAboveTheBoundOfAnElement) {
   }
 }
 
-// Every flagged flip is named with its bit: by rows, and with columns at the crossing of both.
+// Every flip that raises a flag is named with its bit. This holds for checks by rows, and for
+// checks by rows and columns, which name the element at the crossing of both.
 TEST(AbftLocate, EveryFlippedBit) {
   for (const char* dtype : {"bfloat16", "float16"}) {
     const Made made = random_product(20, 37, 64, dtype, dtype, 0, 12);
@@ -274,7 +276,7 @@ TEST(AbftLocate, AFlipIsNamedWhereItLeadsWithinTheBound) {
   }
 }
 
-// Plain float64 sums would lose the 3 between two powers of two.
+// The element is 2^80 + 3 - 2^80. Plain float64 sums would give 0 instead of 3.
 TEST(AbftLocate, TheReferenceIsExactUnderCancellation) {
   const Tensor a =
       Tensor::from_values(format_named("bfloat16"), {1, 3}, std::vector<double>{0x1p40, 3, 0x1p40});
@@ -300,7 +302,7 @@ TEST(AbftLocate, GoldenAlone) {
     c.set_bits(95, c.bits_at(95) ^ (std::uint64_t{1} << bit));
     const AbftVerdict v = checker.check(c.view());
     EXPECT_EQ(v.outcome, Outcome::kFail);
-    ASSERT_EQ(v.flags.size(), 2u);  // its row and its column
+    ASSERT_EQ(v.flags.size(), 2u);  // one flag for its row and one for its column
     for (const AbftFlag& flag : v.flags) {
       ASSERT_TRUE(flag.element);
       EXPECT_EQ(flag.element->row, 2);
@@ -325,8 +327,8 @@ TEST(AbftLocate, ManyFaultsAreCountedAndFiveListed) {
   }
 }
 
-// An element that is not finite does not affect the checks beside its own. Errors that cancel in
-// the sum of another check are not looked for there.
+// An element that is not finite does not affect the checks beside its own. Two errors that cancel
+// in the sum of another check stay undetected there.
 TEST(AbftConfirm, AnInfinityIsOfItsOwnCheckAlone) {
   const Made made = random_product(6, 48, 32, "float32", "float32", 0, 15);
   for (const std::int64_t column : {15, 16, 31, 32}) {
@@ -349,7 +351,8 @@ TEST(AbftConfirm, AnInfinityIsOfItsOwnCheckAlone) {
   }
 }
 
-// 64 checks are confirmed together. Each one has 16 columns, which take 16 * 15 multiply-adds.
+// 64 checks are confirmed together. Each one has 16 columns, which take 16 * 15 multiply-adds. If
+// closer_look allows less work than all checks need, the rest is not confirmed.
 TEST(AbftConfirm, AfterSoMuchWorkTheRestIsBelieved) {
   const Made made = random_product(200, 16, 15, "bfloat16", "bfloat16", 0, 15);
   Tensor c = made.c;

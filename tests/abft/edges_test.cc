@@ -78,7 +78,8 @@ TEST(AbftEdges, ColumnsOfTwoFormatsAreRowsOfTheTransposedProduct) {
         std::pair("float8_e4m3fn", "float8_e5m2")}) {
     for (const char* machine : {"hopper", "cpu_fma,flush_inputs=1"}) {
       if (std::string_view(first).starts_with("float8") && machine != std::string_view("hopper")) {
-        continue;  // this machine has no such unit
+        // cpu_fma has no unit for float8.
+        continue;
       }
       DotModel model = dot_model(machine_named(machine), format_named(first)), exchanged = model;
       model.input = exchanged.other_input = first;
@@ -210,7 +211,7 @@ TEST(AbftEdges, VAbftOnConstantRows) {
   EXPECT_TRUE(std::isfinite(v.worst_ratio));
 }
 
-// Without depth, C is zero, and each check is uninformative.
+// If K is 0, C is zero, and each check is uninformative.
 TEST(AbftEdges, NoDepth) {
   const Tensor a(format_named("float32"), {2, 0}), b(format_named("float32"), {0, 3});
   const Tensor c = tensor_of("float32", {2, 3, std::vector<double>(6, 0.0)});
@@ -238,8 +239,8 @@ TEST(AbftEdges, ALargeGroupDoesNotLoosenTheOthers) {
   EXPECT_EQ(checked(ta, tb, c).outcome, Outcome::kFail) << c.view().value_at(largest);
 }
 
-// Below the normal range, an accumulator's rounding is half the smallest subnormal number, however
-// small the sum is.
+// Below the normal range, the rounding error of an accumulator is up to half the smallest subnormal
+// number, however small the sum is.
 TEST(AbftEdges, SubnormalSumsOfFloat32) {
   const Matrix a{2, 16, std::vector<double>(32, 0x1.8p-75)},
       b{16, 3, std::vector<double>(48, 0x1p-75)};
@@ -288,7 +289,8 @@ TEST(AbftEdges, AFlippedTopMantissaBitOfADeepProduct) {
       << before << " became " << c.view().value_at(largest) << ", D/T " << v.worst_ratio;
 }
 
-// Integers beyond 2^53 are either exact or not judged.
+// Integers beyond 2^53, which float64 does not hold, are either compared exactly or not judged. A
+// wrong one never passes.
 TEST(AbftEdges, Int64BeyondFloat64) {
   const std::vector<std::int64_t> golden = {(std::int64_t{1} << 53) + 1, 5},
                                   wrong = {std::int64_t{1} << 53, 5};
@@ -357,7 +359,8 @@ TEST(AbftEdges, TaperedOutputs) {
   const Tensor c = tensor_of("hifloat8", exact_product(scaled, b));
   const AbftVerdict v = checked(tensor_of("bfloat16", scaled), tensor_of("bfloat16", b), c,
                                 "rounding_variance,confirm=0");
-  if (v.outcome == Outcome::kNotComparable) return;  // refused is as good
+  // The checker may also refuse hifloat8.
+  if (v.outcome == Outcome::kNotComparable) return;
   EXPECT_EQ(v.outcome, Outcome::kPass) << v.because;
   EXPECT_LT(v.rms_z, 1.2);
 }
@@ -377,7 +380,8 @@ TEST(AbftEdges, ALargeBiasOfAFloat32Product) {
   const Tensor ta = tensor_of("float32", a), tb = tensor_of("float32", b);
   const AbftVerdict v = AbftChecker::of_product(ta, tb, options, bias).check(view(sums, {256, 64}));
   EXPECT_EQ(v.outcome, Outcome::kPass);
-  EXPECT_LT(v.rms_z, 1.1);  // 1024 checks: a standard error of 0.02
+  // With 1024 checks, the standard error of rms z is 0.02.
+  EXPECT_LT(v.rms_z, 1.1);
 }
 
 }  // namespace

@@ -159,7 +159,7 @@ TEST_P(AbftNotCheckable, OneBadRowOfA) {
               "3 checks could not be made, because operands or checksums hold NaN or infinity"));
       EXPECT_TRUE(std::isfinite(v.rms_z));
       EXPECT_TRUE(std::isfinite(v.worst_ratio));
-      // Other rows still are.
+      // A fault in another row is still found.
       made.c.set_bits(3 * 40 + 7, encode(made.c.format(), 60000));
       EXPECT_EQ(checked(made).outcome, Outcome::kFail);
       for (const char* spec : {"v_abft", "a_abft"}) {
@@ -176,12 +176,13 @@ TEST_P(AbftNotCheckable, OneBadRowOfA) {
 TEST_P(AbftNotCheckable, OneBadElementOfB) {
   for (const double special : {kNan, kInfinity}) {
     Made made = random_product(5, 40, 8, "bfloat16", "bfloat16", 0, 4);
-    made.b.set_bits(3 * 40 + 20, encode(made.b.format(), special));  // the second group of 16
+    // The special value is in column 20, which belongs to the second group of 16 columns.
+    made.b.set_bits(3 * 40 + 20, encode(made.b.format(), special));
     AbftVerdict v = checked(made);
     EXPECT_EQ(v.outcome, Outcome::kPass);
     EXPECT_EQ(v.not_checkable, 5);
     EXPECT_EQ(v.checks, 15);
-    // With columns, only column 20 is lost, in one group of its 5 rows.
+    // With checks of columns, only column 20 is lost. Its 5 rows are one group.
     v = checked(made, "rounding_variance,columns=1");
     EXPECT_EQ(v.checks, 15 + 40);
     EXPECT_EQ(v.not_checkable, 5 + 1);
@@ -219,8 +220,8 @@ TEST_P(AbftNotCheckable, ABadBias) {
   EXPECT_EQ(v.outcome, Outcome::kPass);
 }
 
-// C really overflows, and the operands agree, so that it is not a fault. But the check cannot be
-// computed.
+// C really overflows, and the operands give the same infinities, so that they are not faults. But a
+// sum of infinities cannot be checked.
 TEST_P(AbftFault, AnOverflowThatTheOperandsShareIsNoCheck) {
   const Tensor a = tensor_of("float16", {1, 2, {200, 200}});
   const Tensor b = tensor_of("float16", {2, 3, {200, 1, -200, 200, 2, -200}});
@@ -235,7 +236,8 @@ TEST_P(AbftFault, AnOverflowThatTheOperandsShareIsNoCheck) {
     EXPECT_EQ(v.not_checkable, 1);
     EXPECT_EQ(v.right_specials, 2);
   }
-  c.set_bits(2, encode(c.format(), kInfinity));  // of the wrong sign
+  // An infinity of the wrong sign is a fault.
+  c.set_bits(2, encode(c.format(), kInfinity));
   v = checked(a, b, c);
   EXPECT_EQ(v.outcome, Outcome::kFail);
   EXPECT_EQ(v.flags.at(0).element->column, 2);
@@ -386,7 +388,7 @@ TEST(AttentionRefusal, Accumulators) {
   struct Row {
     const char* accumulator;
     int mantissa_bits;
-    const char* because;  // empty if the model is accepted
+    const char* because;  // the reason for the refusal, or empty if the model is accepted
   };
   for (const Row& row :
        {Row{"float32", 0, ""}, Row{"float32", 23, ""}, Row{"float32", 24, ""},
@@ -435,7 +437,7 @@ TEST(AbftRefusal, Accumulators) {
     const char* accumulator;
     Rounding rounding;
     int mantissa_bits, promotion_interval;
-    const char* because;  // empty if the model is accepted
+    const char* because;  // the reason for the refusal, or empty if the model is accepted
   };
   const std::string wants =
       "rounding_variance needs a float32 accumulator rounded by nearest_even or toward_zero, not ";
@@ -509,7 +511,8 @@ TEST(AbftRefusal, Shapes) {
   EXPECT_EQ(v.because, "the output's shape is [3, 2], the product's is [3, 4]");
 }
 
-// The same at any place: only the check of that row and those columns is not checkable.
+// An overflow that the operands explain is not a fault, wherever it lies. Only the check of that
+// row and its group of columns is not checkable.
 TEST_P(AbftFault, AnOverflowThatTheOperandsShareIsRightInEveryRow) {
   const std::int64_t m = 4, n = 40;
   for (std::int64_t row = 0; row < m; ++row) {
@@ -534,7 +537,7 @@ TEST_P(AbftFault, AnOverflowThatTheOperandsShareIsRightInEveryRow) {
           EXPECT_TRUE(v.flags.empty());
         }
       }
-      // An infinity of the wrong sign, or one beside the right one.
+      // An infinity of the wrong sign is a fault, and so is a second infinity beside the right one.
       c.set_bits(row * n + column, encode(c.format(), -kInfinity));
       AbftVerdict v = checked(a, b, c);
       EXPECT_EQ(v.flagged, 1);

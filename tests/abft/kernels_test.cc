@@ -117,7 +117,8 @@ TEST_P(Kernels, RowProducts) {
     const auto bytes = static_cast<std::size_t>(format_named(s.dtype).storage_bytes);
     for (const std::size_t n : kLengths) {
       for (const std::size_t count : {1u, 2u, 3u, 4u, 5u, 9u}) {
-        const std::size_t step = n + 3;  // rows with a gap between them
+        // The rows have a gap of 3 elements between them.
+        const std::size_t step = n + 3;
         const StoredRow rows = random_row(s.dtype, (count - 1) * step + n, ++stream);
         const std::vector<double> x = reals(n, stream), y = reals(n, stream + 5000);
         std::vector<double> ax(count), aay(count);

@@ -30,7 +30,8 @@ TEST(MatrixRows, ReadsInPlaceWhereItCan) {
   EXPECT_EQ(MatrixRows(c).row(2), c.data + 2 * 9 * 2);
   const TensorView rows{c.data + 2, c.format, {4, 5}, {9, 1}};  // a block
   EXPECT_EQ(MatrixRows(rows).row(1), c.data + 2 + 18);
-  const TensorView column{c.data + 2, c.format, {5, 1}, {9, 77}};  // one column: any stride
+  // The stride of a single column is never used.
+  const TensorView column{c.data + 2, c.format, {5, 1}, {9, 77}};
   EXPECT_EQ(MatrixRows(column).row(4), c.data + 2 + 4 * 18);
   const TensorView repeated{c.data, c.format, {3, 9}, {0, 1}};
   EXPECT_EQ(MatrixRows(repeated).row(2), c.data);
@@ -249,7 +250,8 @@ TEST(OperandChecksums, OfEmptyProducts) {
   }
 }
 
-// Zero counts with the sign 0. It adds nothing, and it takes nothing away.
+// With `sign`, each element of A counts with its sign, which is 0 for zeros. A zero therefore
+// neither adds nor subtracts anything.
 TEST(GroupedProducts, OfValuesAndOfTheirSigns) {
   const Tensor a = Tensor::from_values(format_named("float32"), {2, 4},
                                        std::vector<double>{0, 2, -3, -0.0, 5, 0, 0, -0x1p-149});
@@ -298,7 +300,8 @@ TEST(GroupedProducts, OfManyRows) {
   }
 }
 
-// float32's largest values squared, twice, stay far inside float64.
+// Sums of squares of products of float32's largest values are about 1e154, which is far below
+// float64's largest value.
 TEST(OperandRange, TheLargestFloat32ValuesDoNotOverflow) {
   const Tensor a =
       Tensor::from_values(format_named("float32"), {2, 3}, std::vector<double>(6, 3e38));

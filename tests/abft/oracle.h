@@ -41,7 +41,7 @@ inline Tensor tensor_of(const char* dtype, const Matrix& m) {
   return tensor_of(format_named(dtype), m);
 }
 
-// A binary format by its two numbers.
+// A binary format, described by its precision and its smallest exponent.
 struct Grid {
   int precision, min_exponent;
   Real roundoff() const { return std::ldexp(Real(1), -precision); }
@@ -77,8 +77,8 @@ struct Problem {
   }
 };
 
-// The difference D of columns [first, last) of a row. `noise` is the possible error of float64
-// sums.
+// The difference D between the row sum of C and the checksum, over columns [first, last) of a row.
+// `noise` is the largest error that float64 sums of the checker may have.
 struct Difference {
   Real value = 0, noise = 0;
 };
@@ -106,7 +106,8 @@ inline Difference difference(const Problem& p, std::int64_t i, std::int64_t firs
 
 struct Limit {
   Real threshold = 0, sigma = 0;
-  Real bound = 0, from = 0;  // stands for the threshold where D is at most so much of it
+  // `bound` replaces the threshold if D is at most `from` times `bound`.
+  Real bound = 0, from = 0;
   Real threshold_of(Real difference) const {
     return bound > 0 && difference <= from * bound ? bound : threshold;
   }
@@ -152,13 +153,14 @@ inline Real rounding_tail(const std::vector<Real>& half_ulps, Real kappa, bool c
   return std::min(tail, most);
 }
 
-// Options of the rounding_variance threshold. If `loose` is set, both squares of the accumulation's
-// term are the upper bounds that outputs of 16 bits and fewer may use. These are |c| below twice
-// its power of two, and for each k the largest group of B.
+// Options of the rounding_variance threshold. If `loose` is set, both sums of squares in the term
+// of the accumulation are the upper bounds that a checker may use for outputs of 16 bits and fewer.
+// In these bounds, twice its power of two replaces |c|, and for each k the largest group of B
+// replaces all groups.
 struct Variance {
   Real kappa;
   int chunk = 1;
-  std::int64_t width = 0;  // columns of a group, or 0 for whole rows
+  std::int64_t width = 0;  // the number of columns of a group, or 0 for whole rows
   bool coarse = false, loose = false;
 };
 inline Limit rounding_variance(const Problem& p, std::int64_t i, std::int64_t first,
@@ -187,10 +189,10 @@ inline Limit rounding_variance(const Problem& p, std::int64_t i, std::int64_t fi
     v += Real(p.a(i, kk)) * p.a(i, kk) * std::max(mine, most);
   }
   const std::int64_t roundings = (p.k() + how.chunk - 1) / how.chunk;
-  Real start = 0;  // the accumulator starts at the bias
+  Real start = 0;  // the sum of squared biases, with which the accumulators start
   for (std::int64_t j = first; j < last; ++j) start += p.bias_at(i, j) * p.bias_at(i, j);
   const Real q = static_cast<Real>(roundings) * (s / 3 + v / 6 + start);
-  // T uses the rigorous third, and sigma the fitted fifth.
+  // T uses the factor 1/3, which is derived. Sigma uses 1/5, which is fitted.
   const Real accumulation = 0x1p-24L * std::sqrt(q / 3), fitted = 0x1p-24L * std::sqrt(q / 5);
   if (p.grid.precision == 24) return {how.kappa * accumulation, fitted};
   const Real variance = ulp_square / (how.coarse ? 8 : 12);
@@ -201,12 +203,14 @@ inline Limit rounding_variance(const Problem& p, std::int64_t i, std::int64_t fi
           last - first <= 32 ? Real(1) / 3 : std::min(1.7L / how.kappa, Real(1) / 3)};
 }
 
-// The threshold of residual_compensated. It is the accumulation with its exact squares, plus R's
-// own float32 sum of w terms, of which no partial sum exceeds sum ulp / 2.
+// Returns the threshold of residual_compensated. Its variance is that of the accumulation, with
+// exact squares, plus that of the float32 sum of R. R is the sum of the w residuals of the cast, so
+// that none of its partial sums exceeds sum ulp / 2.
 inline Limit residual_compensated(const Problem& p, std::int64_t i, std::int64_t first,
                                   std::int64_t last, Real kappa) {
   Problem exact = p;
-  exact.grid = {24, -126};  // only the accumulation, as for float32 outputs
+  // With the grid of float32, only the accumulation has errors, and not the cast.
+  exact.grid = {24, -126};
   Variance how{kappa};
   const Limit alone = rounding_variance(exact, i, first, last, how);
   Real ulp_square = 0;
@@ -219,8 +223,8 @@ inline Limit residual_compensated(const Problem& p, std::int64_t i, std::int64_t
           std::sqrt(alone.sigma * alone.sigma + squares / 5)};
 }
 
-// The mean and the square of sigma over the sampled columns of [first, last): the first `width` of
-// every `period`.
+// The mean and the square of sigma over the sampled columns of [first, last). The sample has the
+// first `width` columns of every `period`.
 enum class Sigma { kBound, kExtreme, kDeviation };
 struct Sample {
   std::int64_t width = 1, period = 1;
@@ -249,8 +253,10 @@ inline Moments moments(const Matrix& matrix, std::int64_t i, std::int64_t first,
   return {mean, extreme * extreme};
 }
 
-// e_max (N |mu_A| sum |mu_B| + c sqrt(N mu_A^2 sum s_B^2 + N^2 s_A^2 sum mu_B^2)
-//        + c sqrt(N) s_A sqrt(sum s_B^2)), plus e_max times the biases, over columns [first, last)
+// Parameters of V-ABFT's threshold over columns [first, last). With the means mu and the deviations
+// s of the row of A and of the rows of B, N columns, and sums over k, it is
+//   e_max (N |mu_A| sum |mu_B| + c sqrt(N mu_A^2 sum s_B^2 + N^2 s_A^2 sum mu_B^2)
+//          + c sqrt(N) s_A sqrt(sum s_B^2)), plus e_max times the sum of the biases.
 struct VAbft {
   Real e_max, c;
   Sigma sigma = Sigma::kBound;
@@ -289,7 +295,8 @@ inline Real squares_to(std::int64_t n) {
   return sum;
 }
 
-// A-ABFT of four components in one precision, 2^-t. max|C| has a second term, with 2^-23.
+// Returns the threshold of A-ABFT with four components, for operands and outputs of one precision
+// with eps = 2 u. The component of max|C| has a second term, with 2^-23.
 inline Real a_abft_components(const Problem& p, std::int64_t i) {
   Real c = 0, weighted = 0, product = 0;
   for (std::int64_t j = 0; j < p.n(); ++j) c = std::max<Real>(c, std::abs(p.c(i, j)));
@@ -305,12 +312,14 @@ inline Real a_abft_components(const Problem& p, std::int64_t i) {
          eps * std::sqrt((k * (k + 1) * (k + 0.5L) + 2 * k) / 24) * product;
 }
 
-// 3 sqrt((K(K+1)(K+1/2) + 2K) / 24) 2^-t y
+// Returns the threshold of the original A-ABFT, 3 sqrt((K(K+1)(K+1/2) + 2K) / 24) 2^-t y, where
+// 2^-t is twice the unit roundoff and y bounds the products.
 inline Real a_abft_original(const Problem& p, Real y) {
   const Real k = static_cast<Real>(p.k());
   return 3 * std::sqrt((k * (k + 1) * (k + 0.5L) + 2 * k) / 24) * 2 * p.grid.roundoff() * y;
 }
-// Returns the largest product of a row, and the bound of it by the `top` largest factors.
+// Returns the largest |a_ik sum_j b_kj| over k. If `matrix` is set, returns its bound for all rows:
+// the largest |a| times the largest |sum_j b_kj|.
 inline Real largest_product(const Problem& p, std::int64_t i, bool matrix = false) {
   Real y = 0, a = 0, b = 0;
   for (std::int64_t kk = 0; kk < p.k(); ++kk) {
@@ -321,7 +330,8 @@ inline Real largest_product(const Problem& p, std::int64_t i, bool matrix = fals
   return matrix ? a * b : y;
 }
 
-// ((K + 2N - 2) ||A_i|| sum_j ||B_j|| + K ||b|| ||A_i||) 2u
+// Returns the threshold of SEA-ABFT, ((K + 2N - 2) ||A_i|| sum_j ||B_j|| + K ||b|| ||A_i||) 2u. A_i
+// is a row of A, B_j a column of B, and b has the row sums of B.
 inline Real sea_abft(const Problem& p, std::int64_t i) {
   Real a = 0, columns = 0, sums = 0;
   for (std::int64_t kk = 0; kk < p.k(); ++kk) {
@@ -338,7 +348,8 @@ inline Real sea_abft(const Problem& p, std::int64_t i) {
          p.grid.roundoff();
 }
 
-// Returns gamma_K sum_k |a_ik| sum_j |b_kj|. If lambda > 0, gamma is that of Higham and Mary.
+// Returns the analytic threshold gamma_K sum_k |a_ik| sum_j |b_kj| with gamma_K = K u / (1 - K u).
+// If lambda > 0, gamma is that of Higham and Mary.
 inline Real analytic(const Problem& p, std::int64_t i, Real lambda) {
   const Real u = p.grid.roundoff(), k = static_cast<Real>(p.k());
   Real size = 0;
@@ -364,7 +375,8 @@ inline Real mean_or_max(const Problem& p, std::int64_t i, Real times) {
       sum += std::abs(Real(p.c(r, j)));
       largest = std::max<Real>(largest, std::abs(p.c(r, j)));
     }
-    if (sum == 0) zeros = true;  // 0/0, which no comparison finds above 5
+    // The peak of a row of zeros is 0/0, which is never above 5.
+    if (sum == 0) zeros = true;
     if (sum > 0) least = std::min(least, largest / (sum / static_cast<Real>(p.n())));
     if (r == i) mean = sum / static_cast<Real>(p.n());
     if (r == i) most = largest;
@@ -374,7 +386,8 @@ inline Real mean_or_max(const Problem& p, std::int64_t i, Real times) {
   return times * (e + 1e-20L);
 }
 
-// sqrt(sum i^2 / 8) max|C_m| e_high + e_low sqrt(N) max|C_m|
+// Returns the threshold of A-ABFT:
+//   sqrt(sum i^2 / 8) max|C_m| e_high + e_low sqrt(N) max|C_m|
 //   + sum_k |a_mk| e_high sqrt(sum i^2 / 8) max|B_k| + e_high sqrt(sum k^2 / 8 + K / 12) max|B|
 //   max|A_m|
 inline Real a_abft(const Problem& p, std::int64_t i, Real e_low) {

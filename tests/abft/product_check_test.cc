@@ -28,7 +28,8 @@ Tensor drawn(const Shape& shape, std::uint64_t seed, const char* dtype = "float1
   return Tensor::from_values(format_named(dtype), shape, values);
 }
 
-// The same elements in memory, with dimensions exchanged and other elements between them.
+// Holds the elements of a tensor in memory with the dimensions in reverse order, and with other
+// elements between them.
 struct Scattered {
   explicit Scattered(const Tensor& t) {
     const std::int64_t rank = static_cast<std::int64_t>(t.shape().size());
@@ -57,7 +58,7 @@ struct Batched {
   Batched() {
     c.name = "p";
     c.op = "matmul";
-    c.inputs["a"] = drawn({2, 3, 20, 12}, 1);  // stored transposed: K is 20
+    c.inputs["a"] = drawn({2, 3, 20, 12}, 1);  // a is stored transposed, so that K is 20
     c.inputs["b"] = drawn({20, 33}, 2);
     c.inputs["bias"] = drawn({33}, 3);
     c.attributes = {{"transpose_a", std::int64_t{1}}, {"output_dtype", "float16"}};

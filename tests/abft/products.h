@@ -36,7 +36,8 @@ struct Product {
   Tensor a, b, c;
 };
 
-// A product number `index` of a distribution, in bfloat16, rounded once from float32 sums.
+// Returns product number `index` of a distribution. Its operands and its result have the dtype, and
+// the result is rounded once from float32 sums.
 inline Product make_product(const Distribution& d, std::int64_t m, std::int64_t n, std::int64_t k,
                             std::uint64_t index, const char* dtype = "bfloat16") {
   const Format& f = format_named(dtype);

@@ -24,7 +24,7 @@ using testing_oracle::Real;
 using testing_oracle::Sample;
 using testing_oracle::Sigma;
 
-// T of columns [first, last) of row i.
+// Returns the threshold T of columns [first, last) of row i.
 using Formula =
     std::function<Real(const Problem&, std::int64_t i, std::int64_t first, std::int64_t last)>;
 
@@ -93,7 +93,8 @@ TEST(Published, VAbftSigmas) {
   });
 }
 
-// Equal values have no deviation, even if the rounding of their mean leaves 2^-53 of them.
+// The deviation of equal values is 0, even if their rounded mean differs from them by 2^-53 of
+// their size.
 TEST(Published, ADeviationOfEqualValuesIsNone) {
   for (const double value : {0.1, -0.1, 0.7, 1e6 / 3}) {
     for (const std::int64_t n : {3, 6, 10, 25}) {
@@ -156,7 +157,8 @@ TEST(Published, VAbftVariantsAndAclnn) {
     };
   };
   expect_formula(wide, "aclnn", 256, formula(1e-3L, 4));
-  expect_formula(mixed, "aclnn", 256, formula(1e-3L, 4));  // by the operands' format
+  // e_max is that of the operands' format, not of the output's.
+  expect_formula(mixed, "aclnn", 256, formula(1e-3L, 4));
   expect_formula(f32, "aclnn", 256, formula(2e-5L, 4));
   const Real root = std::sqrt(64 / 1024.0L);
   expect_formula(f32, "v_abft,variant=april", 300, formula(2e-6L * root, 2.5L));
@@ -189,8 +191,8 @@ TEST(Published, AAbftOriginal) {
   });
 }
 
-// y of the `top` largest factors is never below the largest product. It is closer for longer lists.
-// The last part is by hand.
+// y, the bound from the `top` largest factors, is never below the largest product. It is closer to
+// the product for longer lists. The last part compares y with values computed by hand.
 TEST(Published, TopValuesBoundTheLargestProduct) {
   const Made made = random_product(6, 20, 100, "float32", "float32", 12, 4);
   std::vector<double> last(6, INFINITY);
@@ -240,8 +242,8 @@ TEST(Published, Analytic) {
                      });
     }
   });
-  // If K u >= 1, there is no bound. A check without one is flagged, because it must not pass what
-  // it cannot judge.
+  // If K u >= 1, the analytic threshold does not exist, and the verdict is "not comparable": a
+  // check must not pass what it cannot judge.
   const Made deep = random_product(2, 3, 256, "bfloat16", "bfloat16", 0, 5);
   const AbftVerdict v =
       AbftChecker::of_product(deep.a, deep.b, options_of("analytic")).check(deep.c.view());

@@ -34,7 +34,7 @@ void expect_lines(const std::vector<std::string>& lines, const std::vector<std::
   }
 }
 
-// `count` values of bfloat16 whose ulps are 2^-octave of the largest one.
+// `count` values of bfloat16 whose ulp is 2^-octave.
 struct Octave {
   int octave, count;
 };
@@ -170,8 +170,8 @@ struct RecordedForm {
   std::string form, reading;
 };
 
-// The last check of the second row, with and without biases; the same on every
-// SIMD target.
+// Runs on every SIMD target, because the numbers must not depend on the target. The recorded check
+// is the last one of the second row, with and without biases.
 class RecordedOnTarget : public simd::OnEveryTarget {};
 
 INSTANTIATE_TEST_SUITE_P(OnTarget, RecordedOnTarget, testing::ValuesIn(simd::available_targets()),
@@ -597,7 +597,8 @@ TEST(Recorded, EMaxOfMachines) {
                                     inputs_word(inputs), found.rows, found.skipped, found.e_max,
                                     found.mean, found.deviation, found.predicted));
         } catch (const std::invalid_argument&) {
-          continue;  // it does not take the dtype
+          // The machine does not take the dtype.
+          continue;
         }
       }
     }

@@ -75,8 +75,8 @@ struct WithAccumulator {
   }
 };
 
-// The flip is only in C: R is the sum of the differences from what the kernel wrote before the
-// flip.
+// The flip is only in C. R was computed before it, as the sum of the differences between the
+// accumulator and the kernel's output. With R, flips are found that the roundings of C would hide.
 TEST(Residual, SumsSeeWhatRoundingsHide) {
   const WithAccumulator p;
   for (const std::int64_t width : {16, 64}) {
@@ -121,7 +121,8 @@ TEST(Residual, AccumulatorSeesEveryFlip) {
         ASSERT_TRUE(v.flags.front().element.has_value());
       }
     }
-    // A fault before the cast is in both. The sums find it.
+    // A fault before the cast is in the accumulator and in C, so that every cast is right. The
+    // checksums find the fault.
     Tensor before = p.before, c = p.c;
     before.set_bits(100, before.bits_at(100) ^ 0x00400000);
     c.set_bits(100, encode(c.format(), before.view().value_at(100)));
@@ -188,7 +189,7 @@ TEST(Residual, ErrorsThatAddUpAreClean) {
     EXPECT_GT(clean.confirmed_clean, 0) << equal_products;
     EXPECT_EQ(verdict(",kappa=5,confirm=0").flagged, clean.confirmed_clean);
     dismissed += clean.confirmed_clean;
-    // A larger fault in the accumulator, in a row whose errors add up.
+    // A larger fault in the accumulator is found, although it is in a row whose errors add up.
     Tensor& sums = epilogue.accumulator;
     sums.set_bits(3, sums.bits_at(3) ^ (1u << 20));
     output.set_bits(3, encode(output.format(), sums.view().value_at(3)));
@@ -383,7 +384,7 @@ TEST(Residual, RefusalsSayWhatIsMissing) {
   EXPECT_THAT(of_case({}), HasSubstr("needs what the cast took away"));
 }
 
-// The accumulator of every machine casts to what the machine gives.
+// For every machine, the cast of the emulated accumulator gives the emulated result.
 TEST(Residual, EmulatedAccumulatorsCastToTheResult) {
   int machines_seen = 0;
   for (const Machine& machine : machines()) {
@@ -403,7 +404,8 @@ TEST(Residual, EmulatedAccumulatorsCastToTheResult) {
       try {
         output = emulate(c, machine, 1);
       } catch (const std::invalid_argument&) {
-        continue;  // it has no unit for the dtype
+        // The machine has no unit for the dtype.
+        continue;
       }
       Tensor before;
       try {
@@ -471,7 +473,7 @@ TEST(Residual, TheCastThatIsFurthestOffSpeaks) {
     EXPECT_EQ(v.flagged, 1);
     return v.flags.at(0).reading;
   };
-  // Half an ulp is 2^-8 of a power of two.
+  // In bfloat16, half an ulp of a power of two is 2^-8 of it.
   EXPECT_EQ(speaks({1, 2, 4, 8}, {1, 1, 1, 1}).difference, 0x1p-7);
   EXPECT_EQ(speaks({8, 4, 2, 1}, {1, 1, 1, 1}).difference, 0x1p-4);
   EXPECT_EQ(speaks({1, 2, 4, 8}, {0, 1, 1, 0}).threshold, 0x1p-7);
@@ -509,7 +511,7 @@ TEST(Residual, FlushedProductsAreAllowedFor) {
   EXPECT_EQ(form.constant, 0);
 }
 
-// A row has as many forms as checks, and no further form is written.
+// forms() writes one form for each check of a row, and nothing behind them.
 TEST(Residual, FormsAreThoseOfTheRowsChecks) {
   const WithAccumulator p;
   const AbftChecker checker = p.checker("residual_compensated,groups=16");
@@ -524,7 +526,8 @@ TEST(Residual, FormsAreThoseOfTheRowsChecks) {
   EXPECT_EQ(forms[4].constant, -7);
 }
 
-// R has the variance of the casts' roundings: a twelfth of each squared ulp of C, in its own group.
+// The variance of a group's R is that of the roundings of the cast: a twelfth of the sum of the
+// squared ulps of C in this group.
 TEST(Residual, HasTheVarianceOfTheRoundingsOfC) {
   const WithAccumulator p;
   const AbftChecker checker = p.checker("residual_compensated,groups=16");

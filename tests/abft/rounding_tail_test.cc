@@ -42,8 +42,9 @@ double tail_of(const Format& format, const std::vector<double>& values, double k
 
 double half_ulp(double v) { return ulp_of(bf16(), v) / 2; }
 
-// P(sum of uniform numbers within half an ulp of 0 > q): with y = sum h - q,
-// sum over subsets J of (-1)^|J| (y - sum_J 2 h)^n / (n! product 2 h), where y - sum_J 2 h > 0.
+// Returns the probability that the sum of n rounding errors, each uniform between -h and h (half
+// its ulp), is above q. With y = sum h - q, it is the sum over all subsets J of
+//   (-1)^|J| (y - sum_J 2 h)^n / (n! product 2 h), where y - sum_J 2 h > 0.
 double exact_tail(const std::map<int, int>& counts, double q) {
   Quad scale = 1;
   double y = -q;
@@ -87,7 +88,8 @@ TEST(RoundingTail, IsTheQuantileOfTheExactDistribution) {
   }
 }
 
-// There are too few elements for the budget: only impossible sums are that improbable.
+// For so few elements, only sums close to the largest possible one are improbable enough. The tail
+// is at most that sum.
 TEST(RoundingTail, IsAtMostTheLargestSum) {
   for (int n = 1; n <= 6; ++n) {
     const double tail = tail_of(bf16(), values_of({{0, n}}), 7.62, false);
@@ -102,8 +104,8 @@ TEST(RoundingTail, IsAtMostTheLargestSum) {
   EXPECT_GE(tail_of(bf16(), zeros, 7, false), 1.49 * min_subnormal(bf16()));
 }
 
-// Returns P(sum > q) by sampling from the distribution tilted by exp(s e), in which a sum near q is
-// common: E[exp(K(s) - s sum); sum > q].
+// Returns P(sum > q) by importance sampling. The errors e are drawn from their distribution tilted
+// by exp(s e), in which a sum near q is common, and weighted: E[exp(K(s) - s sum); sum > q].
 double sampled_tail(const std::vector<double>& values, double q, double kappa) {
   double s = 0, cumulant = 0;
   for (double least = 0, most = 1e3; most - least > 1e-9 * most;) {
@@ -122,7 +124,7 @@ double sampled_tail(const std::vector<double>& values, double q, double kappa) {
   for (int i = 0; i < kSamples; ++i) {
     double sum = 0;
     for (const double v : values) {
-      // exp(s e) is uniform between exp(-s h) and exp(s h).
+      // Under the tilted distribution, exp(s e) is uniform between exp(-s h) and exp(s h).
       const double x = s * half_ulp(v);
       sum += half_ulp(v) + std::log1p(random.uniform() * std::expm1(-2 * x)) / s;
     }
@@ -148,7 +150,8 @@ TEST(RoundingTail, OfWholeRowsAgreesWithSampling) {
   }
 }
 
-// Coarse errors are halves of the sum of 2 n coins: P(sum >= m h) = P(heads >= n + m).
+// A coarse error is -h, 0 or h (half an ulp), like the heads of two coins minus 1. So for n errors
+// and 2 n coins, P(sum >= m h) = P(heads >= n + m).
 TEST(RoundingTail, OfCoarseErrorsBoundsTheBinomialTail) {
   for (const int n : {8, 16, 64}) {
     for (const double kappa : {4.0, 6.5}) {
@@ -191,8 +194,10 @@ TEST(RoundingTail, OfCoarseErrorsIsTheLeastOfItsBounds) {
   }
 }
 
-// The slope is the s of that minimum: s K'(s) - K(s) = kappa^2 / 2, here by bisection. Changes of
-// log s stop when the square of one is smaller than a campaign can show.
+// The slope is the s at which Chernoff's bound is smallest. There s K'(s) - K(s) = kappa^2 / 2,
+// which is solved by bisection here. The function under test ends its iteration when the square of
+// a change of log s is smaller than a campaign can show, so that its slope is accurate only to
+// 1e-7.
 TEST(RoundingTail, SlopeIsWhereTheBoundIsLeast) {
   for (const int n : {16, 40}) {
     for (const double kappa : {4.0, 5.0, 6.0, 6.62, 6.64, 6.66}) {
@@ -208,8 +213,8 @@ TEST(RoundingTail, SlopeIsWhereTheBoundIsLeast) {
   }
 }
 
-// The tail is the mean of the errors tilted by its slope, n (coth s - 1 / s) for n equal elements.
-// This includes s so small that the logarithm of sinh(s) / s is a series.
+// The tail is the mean of the sum of errors that are tilted by exp(slope e). For n equal elements,
+// it is n (coth s - 1 / s). This includes s so small that the logarithm of sinh(s) / s is a series.
 TEST(RoundingTail, IsTheMeanOfTheErrorsThatItsSlopeTilts) {
   for (const int n : {3600, 8192}) {
     for (const double kappa : {6.0, 8.0}) {
@@ -267,8 +272,8 @@ TEST(RoundingTail, NextToTheLargestSumIsOnePower) {
   }
 }
 
-// If the budget is small compared with the divisor, half of it is left. For a normal sum, s sigma =
-// kappa / sqrt(2), and q is as many deviations.
+// If the budget kappa^2 / 2 is small compared with the logarithm of the divisor, half of the budget
+// is used. For a normal sum, s sigma is then kappa / sqrt(2), and q is that many deviations.
 TEST(RoundingTail, OfASmallBudgetHalfIsLeft) {
   const double deviation = std::sqrt(4096 / 3.0);
   for (const double kappa : {0.2, 0.3}) {
@@ -337,8 +342,8 @@ TEST(RoundingTail, IsNeverBelowItsLowerBound) {
   }
 }
 
-// The ratio of the tail to that of a normal distribution. It is compared with the formula, and
-// below the formula's first change with the first terms of its series, which are not above it.
+// Compares the ratio of the lower bound to the tail of a normal distribution with its formula r(x).
+// Below x = 0.25, the function uses the first terms of a series, which must not be above r(x).
 TEST(RoundingTail, LowerBoundIsByItsFormula) {
   for (const double kappa : {4.0, 7.62}) {
     for (const bool coarse : {false, true}) {

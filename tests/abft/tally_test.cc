@@ -20,7 +20,7 @@ using testing::Contains;
 using testing::Not;
 using testing::StartsWith;
 
-// Every count another one.
+// Returns counts that all differ, so that an exchange of two counts would be found.
 template <typename Counts>
 Counts counted() {
   Counts one;
@@ -139,8 +139,9 @@ TEST(Tally, NoColumnIsOffByAConstantBesideAnInfinity) {
   }
 }
 
-// Two elements that are each right to half an ulp may be one ulp apart. If their expected values
-// differ by at most twice that, an equal error does not show a constant. Ulps are 1 here.
+// Two elements that are each right to half an ulp may be one ulp apart. If the expected values of a
+// column differ by at most two ulps, an equal error does not show that the column is off by a
+// constant. Here one ulp is 1.
 TEST(Tally, ColumnsOfNearlyOneValueAreNotOffByAConstant) {
   const Format& half = format_named("float16");
   AbftOptions options;
@@ -200,9 +201,9 @@ TEST(Tally, ThresholdsScaleWithTheOperands) {
   }
 }
 
-// The parts of the variance of a check's own sums, over columns [first, first + 16) of row 0. They
-// are the sums of the squares of the 64 products, of the squares of C, and the sum of the chain
-// over k.
+// The parts of the variance of a check's own sums, over columns [first, first + 16) of row 0, with
+// K = 64: the sum of the squares of all products, the sum of the squares of C, and the part of the
+// chain of additions over k.
 struct OwnSums {
   double products = 0, squares = 0, chain = 0;
 
@@ -314,16 +315,18 @@ TEST(Tally, WhichRowsAndColumnsAreAskedWhetherColumnsAreOff) {
   EXPECT_TRUE(are_off(17, 4, 1, [](auto i, auto) { return i % 2 == 0; }));
   EXPECT_FALSE(are_off(18, 4, 1, [](auto i, auto) { return i % 2 == 0; }));
   EXPECT_TRUE(are_off(3, 4, 1, [](auto, auto) { return true; }));
-  // 2^19 / 2^14 = 32 columns are read, of which 19 are off.
+  // 2^19 / 2^14 = 32 columns are read. First 19 of them are off, which is more than half, and then
+  // only 16.
   EXPECT_TRUE(are_off(3, 40, 1 << 14, [](auto, auto j) { return j >= 13 && j < 32; }));
   EXPECT_FALSE(are_off(3, 40, 1 << 14, [](auto, auto j) { return j >= 16; }));
-  // 16 columns are read, of which half are off.
+  // 16 columns are read. First 8 of them are off, which is only half, and then 9.
   EXPECT_FALSE(are_off(3, 40, 1 << 16, [](auto, auto j) { return j < 8 || j == 16; }));
   EXPECT_TRUE(are_off(3, 40, 1 << 16, [](auto, auto j) { return j < 8 || j == 15; }));
 }
 
-// Wilson and Hilferty's quantile of chi-square over n is (1 - 2 / (9 n) + q sqrt(2 / (9 n)))^3, and
-// the mean's is q / sqrt(n), with q = 4.75. From 30 checks on, only larger values are noted.
+// For n checks, the limit of the mean square of z is the quantile of chi-square over n by Wilson
+// and Hilferty, (1 - 2 / (9 n) + q sqrt(2 / (9 n)))^3. The limit of mean z is q / sqrt(n), with q =
+// 4.75. From 30 checks on, only larger values are noted.
 TEST(CalibrationNote, IsOfWhatOneInAMillionExceeds) {
   for (const std::int64_t count : {30, 31, 100, 1000, 100000}) {
     const auto n = static_cast<double>(count);

@@ -259,7 +259,7 @@ TEST(VAbftConstants, Variants) {
            Row{"v_abft", "float16", 1024, 1e-3, 2.5},
            Row{"v_abft", "float32", 1024, 2.2e-6, 2.5},
            Row{"v_abft", "float32", 4096, 2.2e-6, 2.5},
-           // Other formats: 3u and 4, u = 2^-precision.
+           // Formats without published constants get e_max = 3 u and c = 4, with u = 2^-precision.
            Row{"v_abft", "float8_e4m3fn", 64, 3.0 / 16, 4},
            Row{"v_abft", "float8_e5m2", 64, 3.0 / 8, 4},
            Row{"v_abft", "hfloat32", 64, 3.0 / 4096, 4},
@@ -315,7 +315,8 @@ TEST(VAbftConstants, AVariantThatLacksAFormatSaysSo) {
 TEST(Kappa, FollowsFromTheBudget) {
   EXPECT_NEAR(kappa_for(1, 1e-9), 6.545, 0.001);
   EXPECT_DOUBLE_EQ(kappa_for(2048, 1e-9), std::sqrt(2 * std::log(2 * 2048 / 1e-9)));
-  EXPECT_DOUBLE_EQ(kappa_for(100, 1e-6), kappa_for(1, 1e-8));  // the budget is shared equally
+  // Each of the 100 checks gets a hundredth of the budget.
+  EXPECT_DOUBLE_EQ(kappa_for(100, 1e-6), kappa_for(1, 1e-8));
   EXPECT_EQ(kappa_for(0, 1e-9), kappa_for(1, 1e-9));
   // The budget is 2 exp(-kappa^2 / 2), the bound of P(|error| > kappa sigma), times the number of
   // checks.
@@ -396,7 +397,7 @@ TEST(Thresholds, WhatASpecIsUnlessTold) {
   EXPECT_FALSE((Sampling{2, 3}).all());
 }
 
-// The width of a check, and the number of checks in a row, which is never less than one.
+// Tests the width of a check, and the number of checks in a row, which is never less than one.
 TEST(ThresholdSpec, WidthsOfChecks) {
   const struct {
     const char* spec;
