@@ -56,7 +56,8 @@ std::int64_t zeros_that_pass(const Format& format, std::vector<double> expected,
 
 TEST(BlindnessTest, OfEveryStandardIsWhatZerosInPlaceShow) {
   std::int64_t checked = 0, blind = 0;
-  std::size_t place = 0;  // of each dtype another half of the standards
+  // Each dtype takes another half of the standards.
+  std::size_t place = 0;
   for (const char* dtype : {"float32", "float16", "bfloat16", "int8"}) {
     for (const std::string& standard : every_standard(2, place++)) {
       const Format& f = format_named(dtype);
@@ -124,7 +125,7 @@ TEST(BlindnessTest, AboveHalfAPassIsUntrustedAndTheReasonSaysWhatWouldSee) {
             "the check is blind to 60 of the 100 elements that are not zero (60.0 %): as zeros "
             "they would pass atol 1e-05 + rtol 1.3e-06 * |expected|; an absolute tolerance below "
             "2e-06 would see half of what is not zero");
-  // And with that tolerance it does.
+  // With a tolerance below 2e-06, the check sees half of these elements and passes.
   Bound seeing = torch;
   seeing.atol = 1.9e-6;
   EXPECT_EQ(judge(actual, golden, seeing).outcome, Outcome::kPass);

@@ -40,7 +40,8 @@ TEST(Standards, TritonAscend) {
   }
 }
 
-// The table of docs/standards.md: no bound is below one ulp of the output's dtype.
+// The default standard has the tolerances of the table in docs/standards.md. None of them is below
+// one ulp of the output's dtype.
 TEST(Standards, Default) {
   EXPECT_EQ(kDefaultStandard, "default");
   for (const auto& [dtype, limit] :
@@ -113,7 +114,8 @@ TEST(Standards, Torch) {
   expect("complex128", 1e-7, 1e-7);
 }
 
-// Both have a bound for each element, one from theory and one that always holds.
+// Both standards have a bound for each element: that of `expected_error` is by chance, and that of
+// `accumulation` always holds.
 TEST(Standards, OfEachElementsOwnBound) {
   const Bound always = bound_of("accumulation(hopper)", "float32"),
               expected = bound_of("expected_error(hopper)", "float32");
@@ -131,7 +133,7 @@ TEST(Standards, IntegersAndBoolAreExactInAll) {
       const Bound b = bound_of(s.name, dtype);
       // Codes of a quantised result may differ by one.
       const bool codes = s.name == "ttk_quant" && std::string_view(dtype) == "int8";
-      // These projects apply the tolerance of floats to integers.
+      // onnx and tensorrt apply the tolerance of floats to integers.
       if ((s.name == "onnx" || s.name == "tensorrt") && std::string_view(dtype) != "bool") continue;
       EXPECT_EQ(b.rule, Rule::kTolerance) << s.name;
       EXPECT_EQ(b.rtol, 0) << s.name << dtype;
@@ -156,20 +158,21 @@ TEST(Standards, RowsAreSane) {
         EXPECT_EQ(row.rtol, 1) << "one eps";
         continue;
       }
-      // JAX's tolerances for formats of few bits are as wide as the values. For float8_e5m2 they
-      // are below half an ulp.
+      // JAX's tolerances for formats of few bits are as wide as the values, and for float8_e5m2
+      // below half an ulp. The expectations below do not hold for them.
       if (s.name == "jax" && row.rtol >= 0.1) continue;
       EXPECT_TRUE(row.rtol >= 0 && row.rtol < 1) << s.name << " " << row.dtype;
       const bool codes = row.dtype != "*" && !format_named(row.dtype).is_float();
       EXPECT_TRUE(row.atol >= 0 && row.atol < (codes ? 2 : 1)) << s.name << " " << row.dtype;
       // These standards have rules for formats of few bits only if the golden result has the same
-      // dtype.
+      // dtype. They may therefore be below half an ulp.
       constexpr std::string_view kOfOneDtype[] = {"ttk_close", "triton_ascend_tests",
                                                   "transformer_engine_cpp", "iree@2026-05"};
       if (std::count(std::begin(kOfOneDtype), std::end(kOfOneDtype), s.name) > 0) continue;
-      if (row.rtol == 0) continue;  // equality, or an absolute tolerance
+      // The rule is equality, or has only an absolute tolerance.
+      if (row.rtol == 0) continue;
       if (row.dtype == "*") continue;
-      // The half ulp at 1 is the widest relative to the value.
+      // At 1, half an ulp is largest relative to the value. The tolerance must not be smaller.
       EXPECT_GE(row.rtol, unit_roundoff(format_named(row.dtype)) * 0.999) << s.name << row.dtype;
     }
   }
@@ -206,7 +209,8 @@ TEST(Standards, UlpsAndBitsAreOfTheRoundedValue) {
   }
 }
 
-// The tolerance of each rule with one, by hand.
+// For each rule that has a tolerance, compares the tolerance of an element with one computed by
+// hand.
 TEST(Standards, ToleranceOfAnElement) {
   Bound bound;
   bound.rtol = 0.5;
@@ -233,8 +237,8 @@ TEST(Standards, ToleranceOfAnElement) {
   }
 }
 
-// The sizes of both values count: 9 and 1 are 8 apart, which is below 7/8 of their sum but not
-// below 3/4 of it.
+// The symmetric rule uses the sizes of both values: 9 and 1 are 8 apart, which is below 7/8 of
+// their sum but not below 3/4 of it.
 TEST(Standards, SymmetricTakesBothSizes) {
   Bound bound;
   bound.rule = Rule::kSymmetric;

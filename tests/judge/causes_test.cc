@@ -59,7 +59,8 @@ TEST(Causes, NanInRows) {
             "expected");
 }
 
-// The reversed bytes of a NaN are a number near 0, but reversed bytes are not what happened here.
+// The reversed bytes of a NaN are a number near the expected 0. The text must nevertheless name the
+// NaN as the cause, and not reversed bytes.
 TEST(Causes, NanWhereZeroIsExpected) {
   CauseValues expected = drawn_values();
   for (std::int64_t c = 0; c < kCauseColumns; ++c) element(expected, 5, c) = 0;
@@ -71,7 +72,8 @@ TEST(Causes, NanWhereZeroIsExpected) {
       "divided by 0, or multiplied by infinity?");
 }
 
-// Under a huge tolerance, flipping some bit back would always pass.
+// Under a huge tolerance, the NaN with any bit flipped back would pass, which shows nothing. The
+// text must not name a flip.
 TEST(Causes, OneNanUnderAHugeTolerance) {
   const CauseValues expected = drawn_values();
   CauseValues actual = expected;

@@ -150,7 +150,7 @@ TEST(ComplexJudge, ZerosUnderEqualBits) {
        {Expected{{0, 0}, Outcome::kUntrusted}, Expected{{0, -0.0}, Outcome::kPass},
         Expected{{-0.0, 0}, Outcome::kPass}, Expected{{-0.0, -0.0}, Outcome::kPass},
         Expected{{0, least}, Outcome::kPass}, Expected{{least, 0}, Outcome::kPass},
-        // All of the golden result is NaN.
+        // All elements of the golden result are NaN, so that nothing is compared.
         Expected{{0, kNan}, Outcome::kUntrusted}}) {
     const Tensor t = complex_tensor("complex128", {e.value, e.value, e.value});
     const Tensor output = t;
@@ -174,8 +174,8 @@ TEST(ComplexJudge, DifferencesBeyondFloat64AreInfinite) {
   EXPECT_EQ(v.metrics->max_abs_error, kInfinity);
 }
 
-// A mismatch that no rounding explains is a failure. This holds for NaN, for infinity and for bits,
-// too.
+// A mismatch that no rounding explains is a failure. This holds for NaN, for infinity and for a
+// difference of bits, too.
 TEST(ComplexJudge, MissesThatNoRoundingExplains) {
   Bound bits;
   bits.rule = Rule::kBits;

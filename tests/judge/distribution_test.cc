@@ -118,8 +118,8 @@ std::vector<RightDraws> right_draws() {
 
 constexpr int kRepeats = 300;
 
-// If each of 300 right tensors fails with 5 percent, more than 36 fail with a probability below
-// 1e-6.
+// If each of 300 right tensors fails with a probability of 5 percent, the probability that more
+// than 36 fail is below 1e-6.
 TEST(DistributionRates, RightDrawsFailNoMoreOftenThanIsStated) {
   for (const RightDraws& right : right_draws()) {
     int failed = 0;
@@ -134,8 +134,8 @@ TEST(DistributionRates, RightDrawsFailNoMoreOftenThanIsStated) {
   }
 }
 
-// The tests whose laws are known exactly reach each p-value as often as it says. Tests by
-// inequalities reach it less often.
+// For right draws, a test whose law is known exactly has a p-value below p with probability p. A
+// test by an inequality has it less often.
 TEST(DistributionRates, PValuesAreProbabilities) {
   int mean = 0, deviation = 0, function = 0, serial = 0;
   constexpr int kRuns = 1000;
@@ -151,7 +151,8 @@ TEST(DistributionRates, PValuesAreProbabilities) {
       if (test.name == "serial correlation") serial += small;
     }
   }
-  // 100 of 1000 are expected. The deviation is 9.5, and five deviations are allowed.
+  // 100 p-values below 0.1 are expected among 1000. The standard deviation is 9.5, and five of them
+  // are allowed.
   EXPECT_NEAR(mean, 100, 48);
   EXPECT_NEAR(deviation, 100, 48);
   EXPECT_LE(function, 148);
@@ -173,7 +174,7 @@ TEST(DistributionRates, BinomialTails) {
 
 // -- What generators get wrong --------------------------------------------------------------------
 
-// Expects that the verdict fails because of this test.
+// Expects that the verdict fails because of the test or words in `by`.
 void expect_found(const Verdict& v, const char* by) {
   EXPECT_EQ(v.outcome, Outcome::kFail) << v.because;
   EXPECT_THAT(v.because, HasSubstr(by));
@@ -201,10 +202,12 @@ TEST(DistributionDefects, OfUniformNumbers) {
     Values sorted = right;
     std::sort(sorted.begin(), sorted.end());
     expect_found(judged(sorted), "serial correlation");
-    Values lanes = right;  // every lane occurs twice
+    // Every value occurs twice in a row, as if two lanes drew the same numbers.
+    Values lanes = right;
     for (std::size_t i = 0; i + 1 < lanes.size(); i += 2) lanes[i + 1] = lanes[i];
     expect_found(judged(lanes), "between elements 1 apart");
-    Values blocks = right;  // two blocks had one seed
+    // Two blocks are equal, as if they had one seed.
+    Values blocks = right;
     std::copy_n(right.begin() + 1000, 256, blocks.begin() + 9001);
     expect_found(
         judged(blocks),
@@ -249,7 +252,7 @@ TEST(DistributionDefects, OfNormalNumbers) {
   expect_found(judged([](double z) { return std::clamp(z, -2.5, 2.5); }), "ends nothing in");
   expect_found(judged([](double z) { return std::abs(z); }), "distribution function");
   expect_found(judged([](double z) { return z > 2 ? HUGE_VAL : z; }), "not finite");
-  // Uniform numbers with the same mean and deviation.
+  // Uniform numbers with the mean and deviation of normal ones are found, too.
   Values uniform = uniforms(kDraws, 6);
   for (double& u : uniform) u = (u - 0.5) * std::sqrt(12.0);
   expect_found(verdict_of("normal", tensor_of(uniform)), "distribution function");
@@ -270,8 +273,9 @@ TEST(DistributionDefects, OfShares) {
   expect_found(verdict_of("bernoulli,p=0.1", tensor_of(periodic)), "repeats");
 }
 
-// Two draws with probability 1/4 give at least one with probability 7/16, and at most one with
-// 15/16. The p-value is twice the smaller of both, even next to the expected count.
+// If two draws are 1 with probability 1/4, at least one is 1 with probability 7/16, and at most one
+// with probability 15/16. The p-value of a single 1 is twice the smaller of both, although this
+// count is next to the expected one.
 TEST(DistributionRates, ShareOfFewDrawsIsBinomial) {
   const Verdict v = verdict_of("bernoulli,p=0.25", tensor_of({1, 0}));
   ASSERT_FALSE(v.tests.empty());
@@ -353,7 +357,8 @@ TEST(DistributionDropout, ZerosOfTheInputTellNothing) {
 struct Sampled {
   Tensor probabilities, classes;
 };
-// Row i is drawn from its own probabilities, or from those of row from(i).
+// Draws one class for each row. Row i is drawn from the probabilities of row from(i), which is i
+// for right draws.
 Sampled sampled(std::int64_t rows, const std::function<std::int64_t(std::int64_t)>& from) {
   constexpr std::int64_t kClasses = 8;
   Random random(10, stream_of("sampled"));
@@ -437,7 +442,8 @@ TEST(DistributionSampling, OneRowOfProbabilitiesForAll) {
               HasSubstr("need probabilities of shape [classes]"));
 }
 
-// The rate is 5 percent, and the rows have laws of their own.
+// Right draws fail with a probability of at most 5 percent (delta). Here each row has a law of its
+// own.
 TEST(DistributionSampling, RightDrawsFailNoMoreOftenThanIsStated) {
   int failed = 0;
   for (std::int64_t i = 0; i < 40; ++i) {
@@ -462,9 +468,10 @@ TEST(Distribution, FewDrawsTellNothing) {
   EXPECT_EQ(verdict_of("uniform", tensor_of({})).outcome, Outcome::kUntrusted);
 }
 
-// A constant is within 1/2 of every distribution function somewhere. The draws are too few if 1/2
-// is no more than what chance and the roundings of the draws leave open. The inequality of
-// Dvoretzky, Kiefer, Wolfowitz and Massart gives the part of chance.
+// A constant output at the median deviates by only 1/2 from the distribution function. The draws
+// are too few if chance and the roundings of the draws leave 1/2 or more open, because such an
+// output would then pass. The inequality of Dvoretzky, Kiefer, Wolfowitz and Massart gives the part
+// of chance.
 TEST(Distribution, TooFewDrawsAreThoseThatAConstantWouldPass) {
   int trusted = 0, distrusted = 0, by_rounding = 0;
   for (const char* dtype : {"bfloat16", "float8_e4m3fn", "float8_e5m2"}) {
@@ -472,7 +479,8 @@ TEST(Distribution, TooFewDrawsAreThoseThatAConstantWouldPass) {
     for (const std::int64_t n : {30, 34, 40, 48, 64, 96, 128, 192, 256}) {
       const Tensor draws = tensor_of(uniforms(n, 3), dtype);
       const Verdict v = verdict_of("uniform", draws);
-      if (v.outcome == Outcome::kFail) continue;  // coarse values may repeat too often
+      // Values of coarse formats may repeat too often, which is a failure for another reason.
+      if (v.outcome == Outcome::kFail) continue;
       double half = 0;
       for (const double x : draws.view().values()) {
         const double open = ulp_of(f, x) + std::ldexp(1.0, 1 - f.precision);
@@ -585,9 +593,10 @@ TEST(DistributionSampling, ProbabilitiesSumToOne) {
   EXPECT_THAT(because(-3 * 0x1p-11), HasSubstr("the probabilities of draw 0 sum to 0.99853"));
 }
 
-// All draws are one of two equally likely classes. F then lies 1/4 from its middle, and products of
-// neighbours, variance and proxy are 1/16 each. With seven lags and L = log(14 / limit), the
-// inequality gives 14 exp(L - sqrt(2 L pairs)). This is smallest for direct neighbours.
+// All draws are one of two equally likely classes, so that the distribution function is 1/4 from
+// its middle at each draw. Products of neighbours, their variance and the variance proxy are then
+// 1/16 each. With seven lags and L = log(14 / limit), the inequality gives 14 exp(L - sqrt(2 L
+// pairs)). This is smallest for direct neighbours, which have the most pairs.
 TEST(DistributionSampling, SerialCorrelationByHand) {
   constexpr std::size_t kAlike = 64;
   const Verdict v = verdict_of("categorical", tensor_of(Values(kAlike, 0), "int32").view(),
@@ -620,8 +629,9 @@ TEST(Distribution, AttributesCompleteALaw) {
   EXPECT_EQ(completed("uniform,high=2"), "uniform,high=2,low=0.25");
 }
 
-// For the integers 0 and 1, F is 1/4 and 3/4 in the middle. Products of neighbours, variance and
-// proxy are therefore 1/16 each, and the inequality is the same as that of two classes.
+// For the integers 0 and 1, the distribution function is 1/4 and 3/4 in the middle of its steps.
+// Products of neighbours, their variance and the variance proxy are therefore 1/16 each, and the
+// inequality is the same as that of two classes.
 TEST(DistributionIntegers, SerialCorrelationByHand) {
   constexpr std::size_t kAlike = 64;
   const Verdict v = verdict_of("integers,low=0,high=1", tensor_of(Values(kAlike, 1), "int32"));

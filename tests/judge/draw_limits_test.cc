@@ -55,8 +55,9 @@ Draws draws_at(const std::vector<double>& low, const std::vector<double>& high) 
 
 // -- Each test ------------------------------------------------------------------------------------
 
-// If all draws lie at one place, the distribution function is off by the part on its farther side,
-// up to the step of F before or after it. If both sides are equal, the first one is named.
+// If all draws have one value, the largest deviation from the distribution function F is on the
+// farther side of this value, up to the step of F before or after it. If both sides are equally
+// far, the first one is named.
 TEST(DrawLimits, DistributionFunctionOfOnePlace) {
   constexpr double kStep = 1.0 / 65536;
   struct Place {
@@ -79,8 +80,9 @@ TEST(DrawLimits, DistributionFunctionOfOnePlace) {
   EXPECT_DOUBLE_EQ(function_resolution(50, 0.5), std::sqrt(std::log(4.0) / 100));
 }
 
-// P(min > a) = (1 - a)^n on either side, and 1 - (1 - a)^n for a nearer minimum. The p-value is
-// four times the smallest of them.
+// The test of the ends asks how near the smallest and the largest of n draws are to the ends of the
+// range. A draw is farther than a from its end with probability (1 - a)^n, and nearer with
+// probability 1 - (1 - a)^n. The p-value is four times the smallest of these probabilities.
 TEST(DrawLimits, EndsByHand) {
   struct Ends {
     double low, high, p_value;
@@ -105,7 +107,7 @@ TEST(DrawLimits, EndsByHand) {
   EXPECT_EQ(ends_test(draws_at({0}, {1})).p_value, 1);
 }
 
-// If nothing correlates, the nearest lag is named. A sequence that repeats at only one lag is found
+// If no lag correlates, the shortest lag is named. A sequence that repeats at only one lag is found
 // at that lag: at 3, at powers of two and at the steps of the shape, up to half of the draws.
 TEST(DrawLimits, LagsThatAreLookedAt) {
   const auto found = [](std::int64_t lag, const Shape& shape) {
@@ -135,8 +137,9 @@ TEST(DrawLimits, LagsThatAreLookedAt) {
   EXPECT_EQ(serial_test(draws_at({0.5}, {0.5}), 1e-6).words, "too few draws to tell");
 }
 
-// More than 2^21 stretches are thinned out, but two equal stretches are always both kept or both
-// dropped. A repeat from the beginning or from the middle is therefore found as a whole.
+// If there are more than 2^21 stretches of draws, only some are kept, but of two equal stretches
+// always both or neither. A repeat from the beginning or from the middle is therefore found as a
+// whole.
 TEST(DrawLimits, RepeatsOfMoreDrawsThanAreKept) {
   Draws draws;
   const std::size_t n = (std::size_t{1} << 22) + 100;
@@ -150,7 +153,8 @@ TEST(DrawLimits, RepeatsOfMoreDrawsThanAreKept) {
   EXPECT_EQ(test.statistic, 200);
 }
 
-// A repeat needs ceil(log(n^2 / 2 / limit) / log(1 / heaviest)) values, at most half of the draws.
+// A repeat must have ceil(log(n^2 / 2 / limit) / log(1 / heaviest)) values, where `heaviest` is the
+// probability of the most frequent value. If that is more than half of the draws, they are too few.
 TEST(DrawLimits, LengthOfARepeatByHand) {
   for (const std::size_t n : {std::size_t{60}, std::size_t{70}, std::size_t{80}}) {
     Draws draws;
@@ -213,7 +217,7 @@ TEST(DrawLimits, EndsOfWholeNumbersAndClasses) {
   }
 }
 
-// Up to 4096 different values are counted one by one.
+// Up to 4096 different integers are counted one by one, which is the fourth test.
 TEST(DrawLimits, HowManyWholeNumbersAreCounted) {
   const Tensor t = vector_of("int32", {0, 4000, 17, 2222});
   EXPECT_EQ(verdict_by_law("integers,high=4095", t, t).tests.size(), 4u);
@@ -287,8 +291,8 @@ TEST(DrawLimits, MissesOfDropout) {
 
 // -- How many draws -------------------------------------------------------------------------------
 
-// Draws are too few if the same value throughout would pass. The numbers come by hand from the
-// probability of that value and from the test's share of 1e-6.
+// Draws are too few if an output of one repeated value would pass. The numbers of draws were
+// computed by hand from the probability of that value and from the test's share of 1e-6.
 TEST(DrawLimits, HowManyDrawsAConstantPasses) {
   struct Few {
     const char* law;
@@ -304,7 +308,8 @@ TEST(DrawLimits, HowManyDrawsAConstantPasses) {
       const std::int64_t n = few.most + (more ? 1 : 0);
       std::vector<double> x;
       std::uint64_t state = 3;
-      double due = 0;  // gives as many ones as expected; chance only orders them
+      // `due` makes the number of ones the expected one. Chance only decides their order.
+      double due = 0;
       for (std::int64_t i = 0; i < n; ++i) {
         state = state * 6364136223846793005u + 1442695040888963407u;
         due += few.share;
@@ -320,8 +325,9 @@ TEST(DrawLimits, HowManyDrawsAConstantPasses) {
   }
 }
 
-// However rare the drawn values are, a value of 24 random bits comes again with a probability of
-// 2^-24. log(n^2 / 2 * 6 / 1e-6) is less than twice 24 log(2) for 8500 draws, and more for 14,000.
+// However rare the drawn values are, the test of repeats assumes that a value of 24 random bits
+// comes again with a probability of 2^-24. log(n^2 / 2 * 6 / 1e-6) is less than twice 24 log(2) for
+// 8500 draws, and more for 14,000, which need a longer repeat.
 TEST(DrawLimits, NoDrawIsRarerThanOneOf24Bits) {
   for (const std::int64_t n : {8500, 14000}) {
     std::vector<double> x;
@@ -337,7 +343,8 @@ TEST(DrawLimits, NoDrawIsRarerThanOneOf24Bits) {
 TEST(DrawLimits, TheFirstOfEqualFindingsIsNamed) {
   std::vector<double> x;
   std::uint64_t state = 5;
-  for (int i = 0; i < 32; ++i) {  // pairs of 0 and 1 in either order
+  // Each pair is 0 and 1 in random order.
+  for (int i = 0; i < 32; ++i) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     const double one = static_cast<double>(state >> 63);
     x.push_back(one);
@@ -379,8 +386,8 @@ TEST(DrawLimits, SlackOfShares) {
   expect(p_value("categorical", "sums of counts"), 2 * std::pow(0.5 + 1e-6, 64));
 }
 
-// If the rows differ, the tails beyond one from the mean are those of rows that all have the mean
-// probability. Counts that are nearer to the mean have p-value 1.
+// If the rows have different laws, a count that is more than one from its mean has the p-value that
+// it has if all rows have the mean probability. Counts that are nearer to the mean have p-value 1.
 TEST(DrawLimits, CountsOfRowsThatDifferAreTestedBeyondOneFromTheMean) {
   const auto p_value = [](std::int64_t drawn, double a, double b) {
     std::vector<double> classes(8, 0), rows;
@@ -415,14 +422,15 @@ TEST(DrawLimits, DistributionFunctionOfOneClass) {
                        vector_of("float64", {0.5, 0.5}));
     EXPECT_EQ(test_named(v, "distribution function").statistic,
               (drawn == 0 ? 32767 : 32766) / 65536.0);
-    // The drawn values have the probability that is expected of them.
+    // The probability of each drawn class is the expected one, 0.5.
     EXPECT_EQ(test_named(v, "probability of what was drawn").p_value, 1);
     EXPECT_EQ(test_named(v, "probability of what was drawn").words,
               "0.5 in the mean, expected 0.5");
   }
 }
 
-// Elements that show nothing do not correlate with any other.
+// An element that shows nothing (an input of 0, with or without dropout) counts as the middle, and
+// does not correlate with any other.
 TEST(DrawLimits, WhatTellsNothingIsInTheMiddle) {
   std::vector<double> x(64, 0), y(64, 0);
   for (const std::size_t i : {5u, 18u}) x[i] = 1, y[i] = 2;

@@ -27,8 +27,8 @@ Draws known(const std::vector<double>& middle) {
   return draws;
 }
 
-// The p-value is 2 exp(-(sum of U - 1/2)^2 / (2 n proxy)). The part of the sum that rounding leaves
-// open is subtracted first.
+// The p-value of the mean is Hoeffding's bound, 2 exp(-(sum of (U - 1/2))^2 / (2 n proxy)). The
+// part of the sum that rounding leaves open is subtracted first.
 TEST(DrawTests, MeanIsHoeffdings) {
   Draws draws = known(std::vector<double>(100, 0.625));
   draws.proxy = 0.25;

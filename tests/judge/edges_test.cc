@@ -67,7 +67,8 @@ TEST(JudgeEdges, QuantilesOfManyElements) {
   }
 }
 
-// One bin gets more elements than a 16-bit counter holds, in several parts.
+// One bin of the histogram gets more elements than a 16-bit counter holds, in several parts of the
+// tensor.
 TEST(JudgeEdges, ManyErrorsOfOneSize) {
   const std::size_t n = (std::size_t{1} << 20) + 3;
   const Tensor actual = vector_of("float32", std::vector<double>(n, 1.25)),
@@ -80,8 +81,8 @@ TEST(JudgeEdges, ManyErrorsOfOneSize) {
   }
 }
 
-// A share of large errors is counted for an output of zeros and for negated values. The errors of
-// negated values are twice as large.
+// The share of large errors is also computed for two trivial outputs: zeros, and the negated
+// values, whose errors are twice as large.
 TEST(JudgeEdges, SharesOfTrivialOutputs) {
   const Tensor ones = vector_of("float32", std::vector<double>(64, 1));
   const auto trivial_met = [&](double parameter, double limit) {
@@ -144,7 +145,7 @@ TEST(JudgeEdges, PlacesOfManyMisses) {
             "the tail: every element from position 261 644 on");
 }
 
-// The output is the expected result itself only if every element lies in the same place.
+// Two views of one memory are the same tensor only if every element lies in the same place.
 TEST(JudgeEdges, ViewsOfOneMemory) {
   const Tensor square = oracle::tensor("float32", {2, 2}, {1, 2, 2, 3});
   TensorView turned = square.view();
@@ -180,7 +181,8 @@ TEST(JudgeEdges, ZerosMissWhereSpecialsAreExpected) {
   EXPECT_EQ(outcome("complex64", {0.5, 0, 0, kInfinity}), Outcome::kPass);
 }
 
-// In a group of limits the smallest ratio counts, and of all other limits the largest one.
+// The worst ratio is the largest ratio of all limits. A group of limits counts with its smallest
+// ratio.
 TEST(JudgeEdges, RatiosOfLimitsInGroups) {
   const auto reading = [](Statistic statistic, double limit, double value, int group) {
     LimitReading r{{.statistic = statistic, .limit = limit, .group = group}, value, false};

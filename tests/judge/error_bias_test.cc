@@ -1,4 +1,4 @@
-// The mean error towards or away from zero, by hand.
+// Tests the statistic of the mean error towards or away from zero, with values computed by hand.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -12,7 +12,8 @@ namespace {
 
 using oracle::vector_of;
 
-// |sum w ulp(e) sign(e) d| / sum w ulp(e)^2 over the elements that have a weight and all digits.
+// The statistic is |sum w ulp(e) sign(e) d| / sum w ulp(e)^2, with the expected value e, the error
+// d and the weight w. It sums the elements that have a weight and are not subnormal.
 TEST(Statistics, MeanErrorsTowardsOrAwayFromZero) {
   Bound bound = oracle::tolerance(1e9, 0);
   bound.round_expected = false;
@@ -33,7 +34,7 @@ TEST(Statistics, MeanErrorsTowardsOrAwayFromZero) {
   EXPECT_DOUBLE_EQ(read({1.5, -1.5}, {1.5 + 0.75 * ulp, -1.5 + 0.25 * ulp}, {1, 1}), 0.25);
   // 2 has twice the ulp of 1, and four times the weight.
   EXPECT_DOUBLE_EQ(read({1, 2}, {1 + 0.5 * ulp, 2}, {1, 1}), 0.5 / 5);
-  // Zeros, subnormal numbers and elements without a weight have no part in it.
+  // Zeros, subnormal numbers and elements without a weight do not count.
   EXPECT_DOUBLE_EQ(read({1, 1, 0, 1}, {1 + 0.5 * ulp, 0, 1e-39, 1 + ulp}, {1, 1, 1, 0}), 0.5);
   EXPECT_EQ(read({1}, {0}, {1}), 0);
   const std::size_t n = (std::size_t{1} << 18) + 3;

@@ -1,4 +1,4 @@
-// Indices are judged through the values that they lead to.
+// Tests how indices are judged: an index is right if the value that it leads to is right.
 #include "assay/judge/indices.h"
 
 #include <gmock/gmock.h>
@@ -76,7 +76,7 @@ TEST(Indices, OutOfRangeAndNegativeFail) {
   EXPECT_TRUE(std::isinf(v.worst_ratio));
 }
 
-// A kernel that gives the largest element twice has the right values, and is wrong.
+// A kernel that gives the index of the largest element twice has the right values, but is wrong.
 TEST(Indices, AnIndexTwiceInItsRowFails) {
   const Asked x{.source = floats({2, 3}, {7, 7, 1, 2, 7, 7})};
   const Verdict v = judged(x, indices({2, 2}, {1, 1, 2, 1}), indices({2, 2}, {0, 1, 1, 2}));
@@ -99,12 +99,12 @@ TEST(Indices, NoBudgetForgivesAFlawedIndex) {
 }
 
 TEST(Indices, TheAxisMayBeAnyOrLeftOut) {
-  // Columns of a 3 x 2 input; sorted downwards along axis 0.
+  // The columns of a 3 x 2 input are sorted in descending order, along axis 0.
   const Asked x{.source = floats({3, 2}, {1, 9, 3, 8, 3, 7}), .axis = 0};
   const Tensor golden = indices({3, 2}, {1, 0, 2, 1, 0, 2});
   EXPECT_EQ(judged(x, indices({3, 2}, {2, 0, 1, 1, 0, 2}), golden).outcome, Outcome::kPass);
   EXPECT_EQ(judged(x, indices({3, 2}, {1, 1, 2, 0, 0, 2}), golden).outcome, Outcome::kFail);
-  // argmax: without the axis.
+  // The indices of argmax have no dimension for the axis.
   EXPECT_EQ(judged(x, indices({2}, {2, 0}), indices({2}, {1, 0})).outcome, Outcome::kPass);
   EXPECT_EQ(judged(x, indices({2}, {0, 0}), indices({2}, {1, 0})).outcome, Outcome::kFail);
 }
@@ -119,13 +119,13 @@ TEST(Indices, UnsortedRowsHaveTheSameValuesInAnyOrder) {
   EXPECT_EQ(v.because,
             "the values at all 6 indices are right (equality); none of the indices differ from the "
             "golden ones");
-  // Another element of the same value.
+  // An index may lead to another element of the same value.
   EXPECT_EQ(judged({.source = floats({4}, {4, 4, 3, 3}), .standard = "indices(unsorted)"},
                    indices({2}, {3, 1}), indices({2}, {0, 2}))
                 .because,
             "the values at all 2 indices are right (equality); 2 of the indices differ from the "
             "golden ones");
-  // As many of each value as the golden row has: not 3, 3 for 4, 3.
+  // A row must have each value as often as the golden row: values 3 and 3 are wrong for 4 and 3.
   const Verdict wrong = judged(x, indices({2, 3}, {3, 0, 1, 1, 0, 2}), golden);
   EXPECT_EQ(wrong.outcome, Outcome::kFail);
   EXPECT_EQ(wrong.mismatches, 1);
@@ -180,7 +180,8 @@ TEST(Indices, ValuesMayHaveAToleranceOrAStandard) {
             Outcome::kPass);
 }
 
-// In brackets every standard of single elements has its own bound, of the input's dtype.
+// The standard in brackets, as in indices(torch), judges the values by its own bound for the
+// input's dtype. Every standard of single elements may stand there.
 TEST(Indices, TheBoundOfValuesIsTheStandardsOwn) {
   const Tensor source = floats({4}, {1, 2, 3, 4}), golden = indices({2}, {0, 2}),
                other = indices({2}, {1, 2});
@@ -209,7 +210,8 @@ TEST(Indices, TheBoundOfValuesIsTheStandardsOwn) {
       << "2^-20 is below torch's 1.3e-6";
 }
 
-// A tolerance of its own stands for the standard's, whichever of both parts it has.
+// A tolerance that is given separately replaces that of the standard, even if it has only rtol or
+// only atol.
 TEST(Indices, AToleranceStandsForTheStandards) {
   for (const char* standard : {"indices", "indices(torch)", "indices(ulp(8192))"}) {
     for (const auto& [rtol, atol] : {std::pair(1e-3, 0.0), {0.0, 1e-3}, {1e-3, 1.0}}) {

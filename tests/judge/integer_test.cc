@@ -1,4 +1,4 @@
-// Integers and bool: exact, beyond what a float64 carries too.
+// Tests that integers and bools are judged exactly, even beyond the integers that float64 holds.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -68,7 +68,7 @@ TEST(JudgeIntegers, Beyond2To63) {
   EXPECT_EQ(judge(view(actual), view(expected), within_ulps(3)).mismatches, 1);
 }
 
-// An error that float64 would round down to the bound is beyond it all the same.
+// An error just above the bound is a mismatch, even if float64 would round it down to the bound.
 TEST(JudgeIntegers, ToleranceBeyond2To53IsExact) {
   EXPECT_EQ(judged({k53}, {0}, tolerance(0x1p53, 0)).mismatches, 0);
   EXPECT_EQ(judged({k53 + 1}, {0}, tolerance(0x1p53, 0)).mismatches, 1);
@@ -88,7 +88,7 @@ TEST(JudgeIntegers, GoldenInFloat64) {
   EXPECT_EQ(judge(view(std::vector<std::int64_t>{3, -4}), vector_of("float64", {3.25, -4}),
                   tolerance(0, 0))
                 .outcome,
-            Outcome::kPass);  // rounded to the output's dtype
+            Outcome::kPass);  // the golden values are rounded to the output's dtype
   EXPECT_EQ(judge(vector_of("int32", {3}), vector_of("float64", {3.25}), tolerance(0, 0, false))
                 .mismatches,
             1);
@@ -109,7 +109,8 @@ TEST(JudgeIntegers, GoldenInFloat64IsExactBeyond2To53) {
       1);
 }
 
-// A NaN in the golden result is a mismatch, and changes nothing else in its block.
+// A NaN in the golden result is a mismatch for an integer output. It does not change how the other
+// elements of its block are judged.
 TEST(JudgeIntegers, NanInTheGoldenResult) {
   for (const Bound& bound : {tolerance(0, 0), tolerance(0, 0, true, true), same_bits()}) {
     const Verdict v = judge(vector_of("int32", {2, 7}), vector_of("float64", {2.25, kNan}), bound);
@@ -153,7 +154,7 @@ TEST(JudgeIntegers, NarrowAgainstWide) {
   EXPECT_EQ(
       judge(vector_of("int8", {-5, 100}), vector_of("int64", {-5, 100}), tolerance(0, 0)).outcome,
       Outcome::kPass);
-  // Not wrapped: 300 is no int8.
+  // 300 is not wrapped to 44, the int8 with the same low bits, but is a mismatch.
   EXPECT_EQ(judge(vector_of("int8", {44}), vector_of("int64", {300}), tolerance(0, 0)).mismatches,
             1);
   EXPECT_EQ(judge(vector_of("int8", {44}), vector_of("int64", {300}), same_bits()).mismatches, 1);
@@ -202,7 +203,8 @@ TEST(JudgeIntegers, ExpectedBeyondTheOutputsDtype) {
   }
 }
 
-// The errors of a float golden result are those of the values as stored, in every width.
+// The metrics measure errors from the float golden values as stored, in every width, even if the
+// verdict rounds these values.
 TEST(JudgeIntegers, FractionsInEveryWidth) {
   for (const char* dtype : {"int8", "uint8", "int16", "int32", "int64", "uint64"}) {
     SCOPED_TRACE(dtype);
@@ -230,7 +232,7 @@ TEST(JudgeIntegers, Bool) {
       judge(vector_of("bool", {1, 1, 0}), vector_of("bool", {1, 0, 1}), tolerance(0, 0));
   EXPECT_EQ(v.mismatches, 2);
   EXPECT_EQ(v.because, "2 of 3 elements (66.7 %) differ");
-  // Every finite golden number other than 0 is true, however large.
+  // For a bool output, every finite golden number other than 0 is true, however large.
   const std::vector<double> far = {0x1p119, 0x1p120, -1e300, 0x1p-1074, 0};
   EXPECT_EQ(
       judge(vector_of("bool", {1, 1, 1, 1, 0}), vector_of("float64", far), tolerance(0, 0)).outcome,
@@ -248,7 +250,7 @@ TEST(JudgeIntegers, BoundSoWideThatZerosPass) {
     EXPECT_EQ(judge(vector_of("int32", {0, 0, 0, 0}), golden, bound).outcome, Outcome::kUntrusted)
         << bound.text();
   }
-  // Three of the four are blind, then two.
+  // With a tolerance of 8, three of the four elements are blind. With 4, only two are.
   EXPECT_EQ(judge(Tensor(golden), golden, tolerance(8, 0)).outcome, Outcome::kUntrusted);
   EXPECT_EQ(judge(Tensor(golden), golden, tolerance(4, 0)).outcome, Outcome::kPass);
   EXPECT_EQ(judge(Tensor(golden), golden, within_ulps(4)).outcome, Outcome::kPass);
@@ -304,8 +306,9 @@ TEST(JudgeIntegers, DistancesOfAnyTwo) {
     EXPECT_THAT(json, HasSubstr(formatted("\"max_ulp\": {},", ulps)));
     EXPECT_THAT(report::explain(v, ""),
                 HasSubstr(formatted(", {} ulp\n", grouped(std::to_string(ulps)))));
-    if (apart != ulps) return;  // farther than any distance that is counted
-    // Limits are float64: one that rounds the distance down is exceeded.
+    // The real distance is larger than the largest one that is counted.
+    if (apart != ulps) return;
+    // Limits are float64. A limit that is rounded below the distance is exceeded.
     const auto limit = static_cast<double>(ulps);
     for (const Limit& one :
          {Limit{Statistic::kShareUlps, 0.5, limit}, Limit{Statistic::kMaxAbsUlps, limit}}) {

@@ -1,5 +1,5 @@
-// The elementwise rule, held against the oracle: random and adversarial pairs of every dtype, views
-// of every kind, sizes about the block boundaries, threads and SIMD targets.
+// Compares the elementwise rule with the oracle: random and adversarial pairs of every dtype, views
+// of every kind, sizes near the block boundaries, threads and SIMD targets.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,7 +26,7 @@ using oracle::tolerance;
 using oracle::vector_of;
 using oracle::within_ulps;
 
-// A pattern of a format: special, or any.
+// Returns a random code of a format, often that of a special value.
 std::uint64_t drawn_code(const Format& f, Dice& dice) {
   if (f.kind == Kind::kBool) return dice.next() & 1;
   const auto of = [&](double value) { return encode(f, value); };
@@ -63,7 +63,8 @@ std::uint64_t drawn_code(const Format& f, Dice& dice) {
   return (dice.next() >> (64 - width)) << f.padding;
 }
 
-// An output near a golden value: the rounded one, a step away, at the bound, or anything.
+// Returns an output near a golden value: the rounded one, one step away, at the bound, or any
+// value.
 std::uint64_t drawn_near(const Format& out, double e, const Bound& bound, Dice& dice) {
   if (std::isnan(e) || (!out.is_float() && std::isinf(e))) return drawn_code(out, dice);
   const std::uint64_t rounded = encode(out, e);
@@ -96,12 +97,13 @@ Pair drawn_pair(const Format& out, const Format& golden, const Bound& bound, std
   Pair pair{Tensor(out, {n}), Tensor(golden, {n})};
   for (std::int64_t i = 0; i < n; ++i) {
     std::uint64_t e = drawn_code(golden, dice);
-    // A golden value between two representable ones is the usual case.
+    // As is usual, half of the float64 golden values lie between two values of the output's dtype.
     if (golden.name == "float64" && dice.below(2) == 0) {
       const double near = decode(out, drawn_code(out, dice));
       if (std::isfinite(near)) e = encode(golden, near * (1 + 1e-3 * (dice.uniform() - 0.5)));
     }
-    if (!bound.round_expected) {  // a golden value that overflows has tests of its own
+    // Golden values that overflow have tests of their own.
+    if (!bound.round_expected) {
       if (std::isinf(round_to(out, decode(golden, e)))) e = encode(golden, 1.5);
     }
     pair.expected.set_bits(i, e);
@@ -116,7 +118,7 @@ constexpr const char* kFloats[] = {"float64",         "float32",       "float16"
 constexpr const char* kIntegers[] = {"int4",  "uint4",  "int8",  "uint8",  "int16", "uint16",
                                      "int32", "uint32", "int64", "uint64", "bool"};
 
-// The oracle is slow, and under the sanitizers ten times slower.
+// The oracle is slow, and ten times slower under the sanitizers, so that these draw fewer elements.
 const std::int64_t kDrawn = walks_a_share() ? 150 : 700;
 
 TEST(Judge, AgreesWithTheOracleOnFloats) {
@@ -235,7 +237,8 @@ TEST(Judge, NothingPassesAgainstAnInfinityThatTheDtypeLacks) {
   }
 }
 
-// A golden 1e6 is infinity in float16 where the expected value is rounded: only infinity passes.
+// If the expected value is rounded, a golden 1e6 is infinity in float16, so that only infinity
+// passes.
 TEST(Judge, GoldenThatRoundsToInfinity) {
   const Tensor golden = vector_of("float64", {1e6, -1e6, 65519.9, 65520, 1});
   EXPECT_EQ(judge(vector_of("float16", {kInfinity, -kInfinity, 65504, kInfinity, 1}), golden,
@@ -249,14 +252,15 @@ TEST(Judge, GoldenThatRoundsToInfinity) {
                   tolerance(1, 1))
                 .mismatches,
             1);
-  // Not rounded, no float16 is near it.
+  // If the expected value is not rounded, no float16 is near 1e6, not even infinity.
   EXPECT_EQ(judge(vector_of("float16", {kInfinity, -kInfinity, 65504, 65504, 1}), golden,
                   tolerance(1e-3, 1e-3, false))
                 .mismatches,
             2);
 }
 
-// The bound is rounded as two operations, not fused, on every target and in the tail.
+// The bound atol + rtol * |e| is rounded after each of both operations. It is not a fused
+// multiply-add, on any target or in the elements behind the last full vector.
 TEST(Judge, TheBoundIsNotFused) {
   Dice dice(5);
   std::vector<double> a, e;
@@ -267,7 +271,8 @@ TEST(Judge, TheBoundIsNotFused) {
     volatile double product = rtol * x;
     const double separate = atol + product, fused = std::fma(rtol, x, atol);
     if (separate == fused) continue;
-    const double error = std::max(separate, fused);  // exact: x - error and back (Sterbenz)
+    // x - error is exact, and so is x - (x - error) (Sterbenz).
+    const double error = std::max(separate, fused);
     ASSERT_EQ(x - (x - error), error);
     missing += error > separate ? 1 : 0;
     a.push_back(x - error);
@@ -284,7 +289,7 @@ TEST(Judge, TheBoundIsNotFused) {
   simd::force_target("");
 }
 
-// At the bound passes, one step beyond does not.
+// An error equal to the bound passes. One that is one step larger does not.
 TEST(Judge, NearTies) {
   for (const double limit : {1e-3, 0.25, 1e-300, 3.0}) {
     const std::vector<double> e(33, 0.0);
@@ -312,7 +317,7 @@ TEST(Judge, OverflowOfErrorAndBound) {
 TEST(Judge, BlockBoundariesThreadsAndTargets) {
   for (const std::int64_t n : {1, 2, 31, 2047, 2048, 2049, 4097, 262143, 262144, 262145, 524289}) {
     for (const char* dtype : {"float32", "bfloat16", "int32"}) {
-      // The one that several threads share.
+      // The thread sanitizer tests only this case, which several threads share.
       if (kThreadSanitizer && (n != 524289 || dtype != std::string("float32"))) continue;
       Tensor expected(format_named(dtype), {n});
       const std::uint64_t seven = encode(expected.format(), 7);
@@ -328,7 +333,8 @@ TEST(Judge, BlockBoundariesThreadsAndTargets) {
       }
       std::string first;
       for (const std::string& target : simd::available_targets()) {
-        // Threads share the work of every target alike.
+        // Threads share the work in the same way on every target, so that the thread sanitizer
+        // tests only one.
         if (kThreadSanitizer && target != simd::available_targets().front()) continue;
         simd::force_target(target);
         for (const int threads : {1, 2, 5}) {
@@ -340,7 +346,8 @@ TEST(Judge, BlockBoundariesThreadsAndTargets) {
           const Verdict plain = judge(actual, expected, tolerance(0, 1e-2), options);
           std::vector<std::int64_t> found;
           for (const Mismatch& mismatch : plain.worst) found.push_back(mismatch.linear);
-          ASSERT_EQ(found, wanted);  // equal ratios: in order
+          // Mismatches with equal ratios are listed in the order of their positions.
+          ASSERT_EQ(found, wanted);
           EXPECT_EQ(plain.mismatches, static_cast<std::int64_t>(wanted.size()));
           if (threads == 5) continue;
           options.metrics = true;
@@ -414,7 +421,7 @@ TEST(Judge, StridedViews) {
         {0, {40, 60}, {1, 40}},       // column-major
         {41, {20, 17}, {80, 2}},      // every second
         {2399, {60, 40}, {-40, -1}},  // backwards
-        {5, {7, 30}, {0, 1}},         // a row again and again
+        {5, {7, 30}, {0, 1}},         // the same row seven times
         {0, {3, 4, 5, 6}, {800, 1, 7, 100}},
         {0, {2, 1200}, {1200, 1}},
         {17, {}, {}},
@@ -464,7 +471,8 @@ TEST(Judge, WorstListsTheLargestRatioFirst) {
   EXPECT_EQ(v.worst[3].ulps, std::uint64_t{1} << 51);
 }
 
-// A few ulps from the expected value do not miss, however small the tolerance is.
+// With or_ulps, an element within a few ulps of the expected value is not a mismatch, however small
+// the tolerance is.
 TEST(Judge, UlpsBesideATolerance) {
   Bound bound = tolerance(0, 0);
   bound.or_ulps = 2;
@@ -481,13 +489,14 @@ TEST(Judge, UlpsBesideATolerance) {
   }
 }
 
-// Without metrics a large tensor is read in parts, each at its own place, also in a buffer that has
-// other tensors before it.
+// Without metrics, a large tensor is read in parts. Each part must be read at its own place, even
+// if the tensor begins in the middle of a buffer.
 TEST(Judge, PartsWithoutMetrics) {
   constexpr auto kPart = static_cast<std::size_t>(MetricsPass::kPart);
   std::vector<double> values(3 * kPart), output(2 * kPart);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = 1 + static_cast<double>(i % 1000);
-  for (std::size_t i = 0; i < kPart; ++i) values[i] += 0.5;  // before the expected values
+  // These elements lie before the expected values.
+  for (std::size_t i = 0; i < kPart; ++i) values[i] += 0.5;
   for (std::size_t i = 0; i < output.size(); ++i) output[i] = values[kPart + i];
   const Tensor buffer = vector_of("float32", values);
   TensorView expected = vector_of("float32", output).view();
@@ -505,8 +514,8 @@ TEST(Judge, PartsWithoutMetrics) {
   EXPECT_EQ(mismatches(3), MetricsPass::kPart);
 }
 
-// Each element has its own bound, which adds to the tolerance. A mismatch beside it does not change
-// that.
+// Each element has its own bound, which adds to the tolerance. A mismatch at another element does
+// not change that.
 TEST(JudgeGiven, ABoundOfItsOwnBesideAMiss) {
   for (const char* dtype : {"float64", "float32"}) {
     const Tensor golden = vector_of(dtype, {1, 1, 1, 1}),
@@ -542,7 +551,7 @@ TEST(Judge, TheUsedShareOfABoundBelowOne) {
   }
 }
 
-// A result beyond the output's range hides no wrong one beside it.
+// An output that overflows as expected does not hide a mismatch beside it.
 TEST(JudgeGiven, AnOverflowBesideAMiss) {
   const Tensor golden = vector_of("float64", {1, 1e5, 1}),
                output = vector_of("float16", {2, kInfinity, 1.25}),

@@ -67,7 +67,7 @@ TEST(Location, EveryNth) {
   EXPECT_EQ(location_pattern({1, 5, 9, 14}, {16}), "");
 }
 
-// "Every 2 elements" must hold for the whole tensor.
+// The text "every 2 elements" is used only if it holds up to the end of the tensor.
 TEST(Location, EveryNthReachesTheEnd) {
   EXPECT_EQ(location_pattern(every(0, 2, 60), {200}).find("every 2 elements, beginning"),
             std::string::npos);
@@ -83,7 +83,7 @@ TEST(Location, Tile) {
   EXPECT_EQ(location_pattern(p, {64, 128}), "in an aligned tile: rows 16 to 31, columns 48 to 63");
   for (std::int64_t& at : p) at += 129;
   EXPECT_EQ(location_pattern(p, {64, 128}), "in a tile: rows 17 to 32, columns 49 to 64");
-  // A diagonal is not a tile.
+  // The elements of a diagonal are described by their distance, and not as a tile.
   EXPECT_EQ(location_pattern({0, 9, 18, 27, 36, 45, 54, 63}, {8, 8}),
             "every 9 elements, beginning with element 0");
 }
@@ -100,7 +100,8 @@ TEST(Location, Boundary) {
   EXPECT_EQ(location_pattern(p, {16, 16}), "");
 }
 
-// A boundary that is more than half of the matrix is not named.
+// Mismatches along the boundary of the matrix are not described as such if they are more than half
+// of the matrix.
 TEST(Location, BoundaryOfHalfTheElements) {
   const auto whole_boundary = [](std::int64_t rows, std::int64_t columns) {
     Positions p;
@@ -282,7 +283,7 @@ TEST(Location, ATileIsHalfFull) {
     Positions p = board(3, last_row, 5, last_column, 64);
     EXPECT_EQ(location_pattern(p, {64, 64}),
               formatted("in a tile: rows 3 to {}, columns 5 to {}", last_row, last_column));
-    // One element of the second row is missing, which is not a corner.
+    // If one element of the tile's second row is right, which is not a corner, no tile is named.
     p.erase(std::find_if(p.begin(), p.end(), [](std::int64_t at) { return at >= 4 * 64; }));
     EXPECT_EQ(location_pattern(p, {64, 64}), "");
   }
@@ -291,7 +292,7 @@ TEST(Location, ATileIsHalfFull) {
   EXPECT_EQ(location_pattern(board(0, 7, 0, 7, 8), {15, 8}), "");
 }
 
-// A block of a kernel has more than one row.
+// A tile of one row is not called aligned, because a block of a kernel has more than one row.
 TEST(Location, OfOneRowATileIsNotAligned) {
   EXPECT_EQ(location_pattern({8, 9, 11, 12, 13, 15}, {1, 64}),
             "in a tile: rows 0 to 0, columns 8 to 15");

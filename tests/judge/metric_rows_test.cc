@@ -152,8 +152,8 @@ TEST(MetricRows, TextsOfTheirNumbers) {
   EXPECT_EQ(find_metric("cosine")->cell(m), "1.23");
 }
 
-// Tests the statistics that zeros (`times` 1) and the negated expected values (`times` 2) would
-// have. The largest expected value of the output is 4, and their root mean square is 2.
+// Tests the statistics that two trivial outputs would have: zeros (`times` 1), and the negated
+// expected values (`times` 2). The largest expected value is 4, and the root mean square is 2.
 TEST(MetricRows, StatisticsOfTrivialOutputs) {
   Metrics m;
   m.compared = 10;
@@ -200,7 +200,7 @@ TEST(MetricRows, StatisticsOfTrivialOutputs) {
   EXPECT_EQ(of(2, Statistic::kMere), 0) << "of no elements";
 }
 
-// Tests the statistics that can be read from the metrics, by hand.
+// Compares the statistics that can be read from the metrics with values computed by hand.
 TEST(MetricRows, StatisticsThatTheMetricsHold) {
   Metrics m, reference_implementation;
   m.compared = 8;

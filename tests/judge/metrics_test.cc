@@ -58,7 +58,7 @@ Wanted straightforward(const TensorView& actual, const TensorView& expected) {
     if (size > w.max_abs) w.max_abs = size, w.max_abs_index = i;
     w.mean_abs += size;
     w.bias += error;
-    if (e != 0 || size != 0) {  // 0 against 0 has no relative error
+    if (e != 0 || size != 0) {  // if both are 0, there is no relative error
       const long double relative = size / std::abs(e);
       if (relative > w.max_rel) w.max_rel = relative, w.max_rel_index = i;
       w.mean_rel += relative;
@@ -133,8 +133,8 @@ TEST(HistogramTest, QuantilesAreOfTheElementsInOrder) {
   EXPECT_EQ(h.low(-1), 0.75);
   EXPECT_EQ(h.low(-2), 0.5);
   EXPECT_EQ(h.low(-3), 0.375);
-  // Quantile q is the ceil(10 q)-th of ten: three zeros, 1.25 twice, 1.75, 5 three times, and one
-  // beyond the range.
+  // Quantile q is the ceil(10 q)-th smallest of ten errors: three below all bins, which count as 0,
+  // 1.25 twice, 1.75, 5 three times, and one beyond the range.
   EXPECT_EQ(h.quantile(0), 0.0);
   EXPECT_EQ(h.quantile(0.3), 0.0);
   EXPECT_EQ(h.quantile(0.31), 1.25);
@@ -169,7 +169,8 @@ TEST(HistogramTest, RanksAndSizes) {
   EXPECT_THAT(h.bin_of(9), bin_is(0x1p160, kInfinity, 9, 1));
   using Counts = std::pair<std::int64_t, std::int64_t>;
   EXPECT_EQ(h.at_least(0), Counts(10, 10));
-  EXPECT_EQ(h.at_least(0.5), Counts(7, 10));  // any of the three below may be that large
+  // At least 7 and at most 10 errors, because the three below all bins may be that large.
+  EXPECT_EQ(h.at_least(0.5), Counts(7, 10));
   EXPECT_EQ(h.at_least(1), Counts(7, 7));
   EXPECT_EQ(h.at_least(1.25), Counts(5, 7));
   EXPECT_EQ(h.at_least(1.5), Counts(5, 5));
@@ -202,7 +203,8 @@ TEST(Metrics, AgreeWithTheFormulasAcrossParts) {
   std::vector<double> golden((1 << 18) + 3001);
   for (double& x : golden) x = dice.uniform() + 0.5;
   Tensor actual = noisy("float32", golden, 1e-3, 9);
-  actual.set_bits((1 << 18) + 77, encode(actual.format(), 9.0));  // the largest, in the second part
+  // The largest error is in the second part of 2^18 elements.
+  actual.set_bits((1 << 18) + 77, encode(actual.format(), 9.0));
   compare(actual, vector_of("float64", golden));
 }
 
@@ -331,7 +333,7 @@ TEST(Metrics, NanPayloadsAreNotBitIdentical) {
   EXPECT_FALSE(v.metrics->bit_identical);
 }
 
-// float64 values whose squares overflow or vanish do not get a perfect score either.
+// Metrics of float64 values are right even if the squares of the values overflow or vanish.
 TEST(Metrics, SquaresBeyondTheRangeOfFloat64) {
   for (const double scale : {1e200, 1e-200}) {
     const Metrics m = metrics_of(vector_of("float64", {2 * scale, 1 * scale}),
@@ -371,7 +373,7 @@ TEST(Metrics, MeanUlpsBeyondTheRangeOfSquares) {
   }
 }
 
-// The reported tolerance passes, and a smaller one does not.
+// The tolerance that the metrics report as required passes, and a smaller one does not.
 TEST(Metrics, RequiredTolerances) {
   Dice dice(21);
   for (int trial = 0; trial < 200; ++trial) {
@@ -455,8 +457,8 @@ TEST(Metrics, UlpsBeyondTheWholeNumbersOfFloat64) {
   EXPECT_EQ(metrics_of(actual, expected).max_ulps, apart);
 }
 
-// The two zeros differ in bits, though not in value. Their bound is 0, so that the ratio is
-// infinite.
+// 0 and -0 differ in bits, though not in value. Under bit equality the bound is 0, so that the
+// ratio of this mismatch is infinite.
 TEST(Metrics, WorstRatioOfBitEquality) {
   const Verdict v =
       judge(vector_of("float32", {0.0, 1}), vector_of("float32", {-0.0, 1}), oracle::same_bits());
@@ -490,7 +492,7 @@ TEST(Metrics, SpecialValuesOfEveryPartAreCounted) {
 }
 
 // Five of a thousand errors are 8, and all others are 1. At least 99 percent are therefore at most
-// 1.
+// 1, and so is p99.
 TEST(Metrics, QuantilesLeaveFewLargeErrorsOut) {
   std::vector<double> a(1000, 5);
   for (std::size_t i = 0; i < 5; ++i) a[200 * i] = 12;
@@ -580,8 +582,9 @@ TEST(MetricsPass, TheFirstOfTheLargestErrorsIsNamed) {
   }
 }
 
-// The ratio to the bound is the largest, whatever came before. Here the first error needs most
-// atol, the second needs most rtol, and the third is furthest beyond its bound.
+// The reported ratio to the bound is the largest of all elements, whatever elements came before.
+// Here the first error needs most atol, the second needs most rtol, and the third is furthest
+// beyond its bound.
 TEST(MetricsPass, TheRatioToTheBoundIsTheLargest) {
   const Bound bound = tolerance(1, 1);
   const std::vector<std::pair<double, double>> elements = {{32, 10}, {3.5, 0.5}, {10, 2}};

@@ -173,7 +173,8 @@ TEST(Outcome, InfiniteRelativeToleranceIsTheSameInVectorAndTail) {
   }
 }
 
-// Zeros in place of any elements would be within the tolerance.
+// Under an infinite tolerance, zeros in place of any elements would pass, so that all of them are
+// blind.
 TEST(Outcome, UnderAnInfiniteToleranceAllIsBlind) {
   std::vector<double> values(64, 0.0);
   for (std::size_t i = 0; i < values.size(); i += 2) values[i] = 3;

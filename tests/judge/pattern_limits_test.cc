@@ -141,13 +141,13 @@ TEST(PatternLimits, ATailHasNineOfTenMisses) {
   EXPECT_THAT(where(1, 3), HasSubstr("the output is 7 (0x40e00000) at 4 of 4 mismatches"));
 }
 
-// For an error of r bounds, some flip passes by chance with a probability of about 4 / r. For two
-// such errors, the probability is the square. A flip is named if the probability is at most a
-// tenth.
+// If an error is r times its bound, some flip of a bit passes by chance with a probability of about
+// 4 / r. For two such errors, the probability is the square. A flip is named if the probability is
+// at most a tenth.
 TEST(PatternLimits, AFlipThatChanceDoesNotExplain) {
   const auto names = [](std::size_t mismatches, double bounds) {
     PatternValues expected(8, 1), actual(8, 1);
-    expected[7] = actual[7] = 1 + 0x1p-23;                               // every bit is used
+    expected[7] = actual[7] = 1 + 0x1p-23;  // so that every bit is used
     for (std::size_t i = 0; i < mismatches; ++i) actual[2 * i] = 1.125;  // bit 20
     const Verdict v = judge(vector_of("float32", actual), vector_of("float32", expected),
                             tolerance(0.125 / bounds, 0));
@@ -160,21 +160,21 @@ TEST(PatternLimits, AFlipThatChanceDoesNotExplain) {
   EXPECT_TRUE(names(2, 12.75));
 }
 
-// A mismatch of less than four bounds shows nothing about a flip, and does not weaken another
-// mismatch that does.
+// A mismatch of less than four times its bound shows nothing about a flip, and does not weaken
+// another mismatch that does.
 TEST(PatternLimits, AFlipInAMissOfFewBounds) {
   PatternValues expected(8, 1), actual(8, 1);
   expected[7] = actual[7] = 1 + 0x1p-23;
   actual[0] = 1.125;
-  expected[3] = 0x1p-4, actual[3] = 1.125 * 0x1p-4;  // an error of 45 / 16 bounds
+  expected[3] = 0x1p-4, actual[3] = 1.125 * 0x1p-4;  // the error is 45 / 16 times the bound
   const Verdict v =
       judge(vector_of("float32", actual), vector_of("float32", expected), tolerance(0.125 / 45, 0));
   EXPECT_EQ(v.mismatches, 2);
   EXPECT_THAT(v.where, HasSubstr("the output with bit 20 flipped back would pass"));
 }
 
-// Four mismatches that no exchange of other elements explains are explained by chance with a
-// probability of (1/2 / 5)^4.
+// Two exchanged rows of two elements give four mismatches. An exchange explains four mismatches by
+// chance with a probability of (1/2 / 5)^4, so that it is named.
 TEST(PatternLimits, FourMissesInTwoRows) {
   PatternValues expected;
   for (std::size_t i = 0; i < 200; ++i) expected.push_back(1 + static_cast<double>(i * 77 % 200));

@@ -153,9 +153,10 @@ TEST(Pattern, OfEveryStandardAndDtype) {
         SCOPED_TRACE(standard + " " + dtype + ": " + b.says);
         const Tensor output = b.make(golden);
         const Verdict v = judge(output, golden, *bound, options);
-        if (v.outcome != Outcome::kFail) continue;  // the standard does not find the change at all
-        // The bound is absolute and as wide as the data, or the format's precision depends on the
-        // size.
+        // The standard does not find the change at all.
+        if (v.outcome != Outcome::kFail) continue;
+        // No text is expected if the bound is absolute and as wide as the data, or if the format's
+        // precision depends on the size of the values.
         if (bound->rtol == 0 && bound->atol > 1) continue;
         const bool rounds =
             std::string_view(dtype) == "hifloat8" && bound->rule == Rule::kStatistics;
@@ -170,7 +171,8 @@ TEST(Pattern, OfEveryStandardAndDtype) {
   EXPECT_GT(found, walks_a_share() ? 25 : 100);
 }
 
-// A flip of one bit, in one element and in a column, if the standard finds it.
+// Flips one bit of a single element, and of a whole column. If the standard finds the change, the
+// text must name the flip.
 TEST(Pattern, OfAFlippedBit) {
   int found = 0;
   std::size_t place = 0;
@@ -178,7 +180,7 @@ TEST(Pattern, OfAFlippedBit) {
     for (const std::string& standard : standards_from(place++)) {
       const Format& f = format_named(dtype);
       const auto bound = standard_bound(standard, f, 64);
-      // In a tapered format, a flip changes the meaning of the other bits.
+      // Skips tapered formats, in which a flip changes the meaning of the other bits.
       if (!bound || f.specials == Specials::kTapered) continue;
       const Tensor golden = drawn(dtype, {kSide, kSide});
       const Tensor other = benchmark_of(golden);
@@ -186,7 +188,8 @@ TEST(Pattern, OfAFlippedBit) {
       if (bound->needs_reference()) options.reference_implementation = other.view();
       const int bit = f.bits - 2;
       for (const std::int64_t step : {kSize, kSide}) {
-        // In 8 bits, one element may have changed by chance to the value that a flip gives.
+        // In 8 bits, a single element may also have changed by chance to the value that a flip
+        // gives.
         if (step == kSize && f.bits == 8 && !(bound->is_plain() && bound->text() == "equality")) {
           continue;
         }
@@ -271,10 +274,11 @@ TEST(Pattern, Texts) {
   EXPECT_EQ(
       where(scaled(golden, 1 / std::sqrt(128.0))),
       "every element; the output times 11.3137 would pass (explains 2 304 of 2 304 mismatches)");
-  // A shift that loses one end. The values that came in at the other end are not golden elements.
+  // A shift loses the values at one end. The values that came in at the other end are not golden
+  // elements, so that not all mismatches are explained.
   EXPECT_EQ(where(moved(golden, [](std::int64_t p) { return std::max<std::int64_t>(p - 48, 0); })),
             "the output moved one row up explains 2 251 of 2 299 mismatches");
-  // A change in only one row.
+  // Only row 3 is changed, by a factor of 4.
   EXPECT_EQ(
       where(changed(golden,
                     [&](std::int64_t p) {
@@ -378,11 +382,12 @@ TEST(Pattern, OfWhatSaturatesOverflowsOrIsCut) {
       "numbers flushed to zero?");
 }
 
-// More dimensions than a matrix has, and matrices that are not square.
+// Tests exchanged dimensions of tensors with more dimensions than a matrix, and of matrices that
+// are not square.
 TEST(Pattern, OfExchangedDimensions) {
   const Bound bound = tolerance(1e-3, 1e-3);
   const Tensor tall = drawn("float32", {16, 40});
-  // Written column by column.
+  // The matrix is written column by column.
   const Tensor columns = moved(tall, [](std::int64_t p) { return p % 16 * 40 + p / 16; });
   EXPECT_THAT(judge(columns, tall, bound).where,
               HasSubstr("the output read as [40, 16] and transposed would pass"));
@@ -403,8 +408,8 @@ TEST(Pattern, OfExchangedDimensions) {
       HasSubstr("the output read as [2, 20, 6, 8] with dimensions 1 and 2 exchanged would pass"));
 }
 
-// A golden result with more precision, an output with small errors of its own, a view that is not
-// contiguous, and bounds for each element.
+// Patterns are also found if the golden result has more precision, if the output has small errors
+// of its own, in a view that is not contiguous, and with bounds for each element.
 TEST(Pattern, OfHonestOutputs) {
   const Tensor golden = drawn("float64", {kSide, kSide});
   Tensor honest =
@@ -465,8 +470,8 @@ TEST(NoPattern, OfNoise) {
   }
 }
 
-// The transpose of a symmetric result, a factor of constant values, and a shift of rows that are
-// alike.
+// No pattern is named if the data cannot show it: the transpose of a symmetric result, a factor of
+// constant values, and a shift of rows that are alike.
 TEST(NoPattern, WhereTheDataCannotTell) {
   const Bound bound = tolerance(1e-3, 1e-3);
   Tensor symmetric = drawn("float32", {kSide, kSide});
@@ -474,7 +479,7 @@ TEST(NoPattern, WhereTheDataCannotTell) {
     symmetric.set_bits(p, symmetric.bits_at(std::min(p, p % kSide * kSide + p / kSide)));
   }
   Dice dice(2);
-  // The upper half is right, and the lower half is not.
+  // The upper triangle is right, and the lower one is not.
   const Tensor half = changed(symmetric, [&](std::int64_t p) {
     const double v = decode(symmetric.format(), symmetric.bits_at(p));
     return p / kSide > p % kSide ? encode(symmetric.format(), v + normal(dice))
@@ -492,7 +497,7 @@ TEST(NoPattern, WhereTheDataCannotTell) {
   EXPECT_EQ(of_constant([](std::int64_t p) { return p % kSide == 5 ? 1 : 2; }), "all in column 5");
   EXPECT_EQ(of_constant([](std::int64_t p) { return p % kSide == kSide - 1 ? 1 : 2; }),
             "all in column 47");
-  // Rows that are alike.
+  // All rows are alike, so that a moved row would not be seen.
   const Tensor alike = moved(symmetric, [](std::int64_t p) { return p % kSide; });
   const Tensor one_row = changed(alike, [&](std::int64_t p) {
     return p / kSide == 4 ? encode(alike.format(), normal(dice)) : alike.bits_at(p);
@@ -518,7 +523,7 @@ TEST(NoPattern, OfFewMissesOrLittleErrors) {
             "");
   EXPECT_EQ(judge(vector_of("float32", {2, 1}), vector_of("float32", {1, 2}), bound).where,
             "every element");
-  // A random flag is right half of the time.
+  // A random flag is right half of the time, so that wrong flags show no pattern.
   std::vector<double> flags(64), other(64);
   Dice dice(1);
   for (double& v : flags) v = static_cast<double>(dice.below(2));
@@ -552,8 +557,8 @@ TEST(Pattern, OfALargeTensor) {
                                     "mismatches among 1 0.. ... elements that were looked at"));
 }
 
-// Only limits decide here. Elements that were never written are repaired with the golden result,
-// which may have another dtype.
+// The standard has only limits on statistics. To test the cause, elements that were never written
+// are replaced by the golden result, which may have another dtype.
 TEST(Pattern, OfWhatWasNeverWrittenUnderLimitsAlone) {
   const Tensor golden = drawn("float64", {kSide, kSide});
   std::vector<double> values = golden.view().values();
@@ -583,8 +588,8 @@ TEST(NoPattern, OfReversedBytesThatAreNoCodes) {
 }
 
 // Each of the worst mismatches shows how likely the flip is by chance. A small mismatch shows
-// nothing. A single mismatch of 48 bounds has a probability of 1 in 12, which is likely enough,
-// whatever the other one is.
+// nothing. A single mismatch of 48 times its bound has a probability of 1 in 12, which is below the
+// limit of 1 in 10, so that the flip is named, whatever the other mismatch is.
 TEST(Pattern, OfAFlippedBitInALargeMissAndASmallOne) {
   Tensor golden = drawn("float32", {12, 12});
   const Format& f = golden.format();

@@ -1,4 +1,5 @@
-// Checks that must fail, and for the stated reason. Also defects that were found in other tools.
+// Tests checks that must fail, and for the stated reason. Also tests defects that were found in
+// other tools.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -131,7 +132,8 @@ TEST(Peers, NanNeverPassesByAccident) {
   }
 }
 
-// An fp8 tolerance under which an output of zeros, or the negated output, passes.
+// Under this tolerance for fp8, an output of zeros or the negated output would pass, so that a pass
+// is not trusted.
 TEST(Peers, EightBitToleranceThatZerosPass) {
   const Bound wide = tolerance(0.0675, 0.125);
   const Tensor small = vector_of("float8_e4m3fn", {0.0625, -0.0703125, 0.03125});

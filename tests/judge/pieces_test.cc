@@ -108,7 +108,8 @@ TEST(PiecewiseJudge, SpecialsZerosAndIntegers) {
   for (std::int64_t i = 0; i < size; ++i) {
     const auto bits = static_cast<std::uint64_t>(i) << 40;
     x.set_bits(i, bits);
-    y.set_bits(i, bits + (i == 2 * kUnit + 5 ? 1 : 0));  // a difference that float64 does not hold
+    // Element 2 * kUnit + 5 differs by 1, which float64 does not hold at this size.
+    y.set_bits(i, bits + (i == 2 * kUnit + 5 ? 1 : 0));
   }
   const Bound exact = *standard_bound("torch", i64);
   EXPECT_EQ(judge(x, y, exact).mismatches, 1);
@@ -138,8 +139,8 @@ TEST(PiecewiseJudge, IntegersOfAFloatGoldenResult) {
   expect_same(in_pieces(x, y, bound, kUnit), judge(x, y, bound));
 }
 
-// A NaN that is equal to NaN has other bits. The golden result has the same dtype, or its NaN is
-// rounded.
+// A NaN with other bits is equal to NaN, but the outputs are then not bit-identical. The golden
+// result has the same dtype, or its NaN is rounded to it.
 TEST(PiecewiseJudge, BitsOfNan) {
   const Format& f = format_named("float32");
   Tensor a = Tensor::from_values(f, {kUnit}, random_pair(kUnit, 0).actual);
@@ -176,7 +177,8 @@ TEST(PiecewiseJudge, Outcomes) {
   EXPECT_EQ(nothing.because, judge(Tensor(f, {0}), Tensor(f, {0}), bound).because);
 }
 
-// 1 + 2^-9 rounded to bfloat16 is off by more than a tolerance below half an ulp.
+// 1 + 2^-9 rounded to bfloat16 is off by more than a tolerance below half an ulp, so that no output
+// can meet this bound.
 TEST(PiecewiseJudge, ABoundThatNothingCanMeet) {
   const Format& f = format_named("bfloat16");
   const std::vector<double> values(static_cast<std::size_t>(2 * kUnit), 1 + 0x1p-9);

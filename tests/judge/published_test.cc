@@ -122,7 +122,7 @@ TEST(PublishedBound, IsThatOfTheStandardUnderAnotherName) {
       testing::StartsWith("unknown standard 'ttk_clos': did you mean 'ttk_close'?"));
 }
 
-// A NaN on only one side counts as one of the allowed mismatches.
+// In TTK's published rule, a NaN on only one side counts as one of the allowed mismatches.
 TEST(PublishedClose, ANanOfOneSidePassesWithinTheShare) {
   const Tensor expected = vector_of("float16", ones_with(2000, 1, 1)),
                actual = vector_of("float16", ones_with(2000, 1, kNan));
@@ -145,7 +145,8 @@ TEST(PublishedClose, ANanOfOneSidePassesWithinTheShare) {
                             "ttk_close itself says fail: " + own.because}));
 }
 
-// TTK subtracts the share that agrees from 1. For 1 mismatch in 1000, the rest is more than 0.001.
+// TTK computes the share of mismatches as 1 minus the share that agrees. For 1 mismatch in 1000,
+// rounding makes this more than the allowed 0.001.
 TEST(PublishedClose, TheShareIsWhatIsLeftOfOne) {
   const auto outcome = [](const char* standard, std::size_t size, std::size_t mismatches) {
     const Verdict v =
@@ -199,8 +200,8 @@ TEST(PublishedClose, SaysWhatMissesOfAFailure) {
       << "where both fail there is nothing to tell";
 }
 
-// In float16, 1e-3 * 1999 is 2 and 1e-8 is 0. With a float64 golden result, numpy computes in
-// float64.
+// In float16, the relative part 1e-3 * 1999 of the tolerance is rounded to 2, and the absolute part
+// 1e-8 to 0. With a float64 golden result, numpy computes in float64.
 TEST(PublishedClose, IsComputedInTheCommonDtype) {
   const auto mismatches = [](const char* dtype, double actual, const char* golden,
                              double expected) {
@@ -263,7 +264,7 @@ TEST(PublishedRequant, CodesWrap) {
   EXPECT_EQ(mismatches(0x38, 0xb8), 0) << "1 and -1";
   EXPECT_EQ(mismatches(0x38, 0xb9), 1) << "1 and -1.125";
   EXPECT_EQ(mismatches(0x00, 0x81), 1) << "0 and the negative number next to it";
-  // 448 and -448 have codes 0x7e and 0xfe.
+  // 448 and -448 have the codes 0x7e and 0xfe, whose difference of 128 wraps to -128.
   const Verdict far =
       published_verdict("ttk_requant", vector_of(f.name, {448, 1}), vector_of(f.name, {-448, 1}));
   EXPECT_EQ(far.outcome, Outcome::kPass);
@@ -305,7 +306,8 @@ TEST(PublishedAtb, SpecialValuesBecomeZero) {
   EXPECT_EQ(v.forgiven, 0);
 }
 
-// Until 2025, the mean of d / max(1, |e|) was also limited, to 2^-14 in float32.
+// Until 2025, the rule also limited the mean of d / max(1, |e|), to 2^-14 in float32. d is the
+// error, and e the expected value.
 TEST(PublishedAtb, OldVersionsBalanceErrors) {
   const Tensor expected = vector_of("float32", {1, 1, kNan, 1});
   const auto outcome = [&](const char* name, double error) {
@@ -341,9 +343,10 @@ TEST(PublishedCrossCheck, SpecialValuesAreHeldToTheThirdParty) {
   }
 }
 
-// The rule compares the ratios of the largest and the mean relative error and of the root mean
-// square error. It uses elements of at least 2^-14, and denominators are no smaller than that. L1
-// allows 5, 1.5 and 1.5.
+// The rule compares the output's errors with those of a third party, as ratios of the largest
+// relative error, of the mean relative error and of the root mean square error. It uses elements of
+// at least 2^-14, and denominators are no smaller than that. Level L1 allows ratios of 5, 1.5 and
+// 1.5.
 TEST(PublishedCrossCheck, RatiosOfErrors) {
   const Tensor expected = vector_of("float32", {1, 1, 1, 1});
   const auto judged_by = [&](const std::vector<double>& actual, const std::vector<double>& third) {
@@ -486,7 +489,7 @@ TEST(PublishedRules, OfEachDtype) {
   EXPECT_EQ(rules("ttk_quant"), (Rules{{"int8", "atol 1 + rtol 0 * |expected|"},
                                        {"int4", "atol 1 + rtol 0 * |expected|"},
                                        {"integers, bool", "equality"}}));
-  // The rules are in units of each dtype's spacing at 1.
+  // onednn and cutlass give their rules in units of each dtype's spacing at 1, eps.
   EXPECT_EQ(rules("onednn"),
             (Rules{{"other floats", "eps * |expected| (atol eps where |expected| < 1e-05)"},
                    {"integers, bool", "equality"}}));

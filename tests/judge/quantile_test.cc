@@ -25,12 +25,14 @@ namespace {
 
 using oracle::vector_of;
 
-constexpr std::int64_t kElements = (std::int64_t{1} << 18) + 7;  // a sample is drawn from 2^18 on
+// From 2^18 elements on, a sample is drawn.
+constexpr std::int64_t kElements = (std::int64_t{1} << 18) + 7;
 
 struct Errors {
   const char* name;
   std::function<double(std::int64_t i, Random& random)> error;
-  bool at_zeros = false;  // also 0 is expected, which the histogram leaves out
+  // If set, every fourth expected value is 0, for which the histogram has no relative error.
+  bool at_zeros = false;
 };
 
 // True if the sample takes element i: it takes 16 consecutive elements of every 8192.
@@ -59,7 +61,8 @@ const Errors kErrors[] = {
      [](std::int64_t i, Random& random) { return is_sampled(i) ? 8 : random.uniform(); }, true},
 };
 
-// Merged parts have the errors at every rank that lies within the bounds, and no others.
+// The errors collected from merged parts are those of all elements: each error between the two
+// bounds has its rank, and no other error is kept.
 TEST(QuantileErrors, OfPartsAreThoseOfAll) {
   Random random(5, 2);
   std::int64_t found = 0, missing = 0;
@@ -100,7 +103,8 @@ TEST(QuantileErrors, OfPartsAreThoseOfAll) {
 TEST(QuantileOfMany, IsThatOfTheSortedErrors) {
   for (const Errors& errors : kErrors) {
     for (const char* dtype : {"float32", "float64", "bfloat16"}) {
-      if (walks_a_share() && dtype != std::string("float32")) continue;  // a third of minutes
+      // One of the three dtypes is enough, because all three take minutes.
+      if (walks_a_share() && dtype != std::string("float32")) continue;
       Random random(3, 8);
       std::vector<double> e(at(kElements)), a(at(kElements));
       for (std::int64_t i = 0; i < kElements; ++i) {
@@ -131,7 +135,7 @@ TEST(QuantileOfMany, IsThatOfTheSortedErrors) {
         limits.push_back({.statistic = Statistic::kQuantileRelative, .limit = 1, .parameter = q});
         wanted.push_back(of(relative));
       }
-      // All limits at once, or each one separately, as a standard with a single limit does it.
+      // Reads all limits at once, or each one separately, as for a standard with a single limit.
       const std::size_t together = dtype == std::string("bfloat16") ? 1 : limits.size();
       for (std::size_t first = 0; first < limits.size(); first += together) {
         const auto r = judge_statistics(actual, expected, nullptr, false,
@@ -140,7 +144,7 @@ TEST(QuantileOfMany, IsThatOfTheSortedErrors) {
           EXPECT_EQ(r.readings.at(i).value, wanted[first + i])
               << errors.name << " " << dtype << ": " << limits[first + i].text();
         }
-        // Without metrics, the pass that judges finds the quantiles.
+        // If no metrics are requested, the pass that judges also finds the quantiles.
         Bound bound;
         bound.rule = Rule::kStatistics;
         bound.limits = std::vector(limits.begin() + static_cast<std::ptrdiff_t>(first),

@@ -122,7 +122,7 @@ TEST(RecordedPatterns, OfFactors) {
                                    pattern_of(times(golden, by, noise), golden, bound)));
     }
   }
-  // Few elements, and values of nearly one size.
+  // Records outputs of few elements, and of values that have nearly one size.
   for (const std::int64_t n : {1, 2, 3, 4, 5, 6, 9, 31, 32, 33}) {
     for (const double by : {1.5, 1.015, 3.0}) {
       for (const double largest : {8.0, 0.745, 0.755}) {
@@ -132,7 +132,7 @@ TEST(RecordedPatterns, OfFactors) {
       }
     }
   }
-  // A part of the mismatches, with others beside them.
+  // Records outputs in which only a part of the mismatches has a pattern.
   for (const int wrong : {0, 8, 19, 20, 21, 22, 30, 40, 60}) {
     for (const int right : {0, 20, 100, 150}) {
       const Tensor golden = golden_of("float32", {200});
@@ -245,7 +245,7 @@ TEST(RecordedPatterns, UnderOtherRules) {
   expect_recorded("judge/recorded/other_rules.txt", recorded);
 }
 
-// Mismatches at positions of every kind.
+// Records the texts for mismatches at positions of every kind.
 TEST(RecordedPatterns, OfPlaces) {
   std::vector<std::string> recorded;
   for (const Shape& shape : {Shape{}, Shape{1}, Shape{37}, Shape{12, 16}, Shape{3, 3}, Shape{1, 30},

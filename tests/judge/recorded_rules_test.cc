@@ -136,8 +136,8 @@ TEST(RecordedBounds, TolerancesOfElements) {
   expect_recorded("judge/recorded/tolerances.txt", recorded);
 }
 
-// The standards that a dtype has, together with standards of the user: none, one, up to five, and
-// more.
+// Records the standards that a dtype has, together with standards of the user: none, one, up to
+// five, and more.
 TEST(RecordedBounds, WhichStandardsHaveADtype) {
   std::vector<std::string> recorded;
   for (const std::span<const Format> table : {formats(), complex_formats()}) {
@@ -188,7 +188,8 @@ TEST(RecordedIndices, OfEveryShapeAxisAndRule) {
     const std::int64_t k = is_kept && on_axis ? c.output[static_cast<std::size_t>(along)] : 1;
     std::vector<double> right(static_cast<std::size_t>(count));
     for (std::int64_t i = 0; i < count; ++i) {
-      // The j-th element of its row. Rows begin at different places, and no index occurs twice.
+      // The element is the j-th of its row. Rows begin at different indices, and no index occurs
+      // twice in a row.
       const std::int64_t j = i / inner % k, row = i / inner / k * inner + i % inner;
       right[static_cast<std::size_t>(i)] = static_cast<double>((row * 2 + j) % n);
     }
@@ -475,7 +476,7 @@ TEST(RecordedParts, SampledPositionsAndBlindShares) {
   }
   const Tensor expected = oracle::vector_of("float64", {0, 5, -3, 0.1, 2, 0, 7, 1e-9, 4, 6, -8});
   for (std::int64_t refused = 0; refused < 12; ++refused) {
-    // The trial refuses an output that has `refused` or more zeros.
+    // The trial's judge refuses an output that has `refused` or more zeros.
     const double share =
         blind_share_by_trial(expected, format_named("float32"), [&](const TensorView& output) {
           std::int64_t zeros = 0;

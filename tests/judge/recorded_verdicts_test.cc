@@ -84,7 +84,8 @@ TEST(RecordedVerdicts, OfEveryFormatUnderEveryRule) {
         JudgeOptions options;
         options.worst = 3;
         options.mismatch_map = true;
-        options.patterns = name == "sum";  // they have lines of their own
+        // Other recorded lines have the patterns, so that one bound is enough here.
+        options.patterns = name == "sum";
         const Verdict v = judge(actual, expected, bound, options);
         recorded.push_back(formatted("{}{}, {}: {}", f.name, specials ? " with specials" : "", name,
                                      short_line(v)));
@@ -155,7 +156,8 @@ TEST(RecordedVerdicts, WithAllMetrics) {
       recorded.push_back(formatted("{} {} times {}{}: {}", row.dtype, row.n, row.times,
                                    round ? " rounded" : "", json_line(v)));
     }
-    // The same golden result in the output's own format, whose elements are read in place.
+    // Also judges with the same golden result in the output's own format, whose elements are read
+    // in place.
     const Tensor same = stored(f, shape, golden);
     const Verdict v = judge(actual, same, oracle::tolerance(1e-5, 1e-4));
     recorded.push_back(formatted("{} {} times {} in its own format: {}", row.dtype, row.n,

@@ -43,7 +43,8 @@ TEST(Regate, AgreesWithTheJudgeOrCannotTell) {
     std::vector<double> golden(40), actual;
     for (double& x : golden) x = dice.uniform() * 8 - 4;
     if (dice.below(8) == 0) golden.assign(40, 1e-3);
-    if (dice.below(3) == 0) {  // most are small, and some bounds are blind to them
+    // Most values are small, so that some bounds are blind to them.
+    if (dice.below(3) == 0) {
       for (std::size_t i = 0; i < 30; ++i) golden[i] *= 1e-4;
     }
     const double noise = std::ldexp(1.0, -static_cast<int>(dice.below(24)));
@@ -77,7 +78,8 @@ TEST(Regate, AgreesWithTheJudgeOrCannotTell) {
       if (again.outcome == Outcome::kPass && !again.notes.empty()) {
         const bool has_nans = again.notes.back() != kNotKnown;
         ASSERT_LE(again.notes.size(), has_nans ? 2u : 1u);
-        if (again.notes.front() != kNotKnown) continue;  // only NaN on both sides
+        // The only note says that NaN is equal on both sides.
+        if (again.notes.front() != kNotKnown) continue;
         ++not_known;
         const Verdict asked = regate(saved, bound, true);
         EXPECT_EQ(asked.outcome, Outcome::kNotComparable);

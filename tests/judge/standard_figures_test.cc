@@ -95,7 +95,8 @@ TEST(StandardFigures, AreThosePublished) {
   expect_recorded("judge/standard_figures.txt", lines);
 }
 
-// Each limit of a dtype holds separately, or one limit of a group is enough.
+// small_value_limit() has the figures of the standard cann_small_values, for every float format
+// that has them.
 TEST(StandardFigures, OfSmallValuesAreThoseOfTheirStandard) {
   for (const Format& f : formats()) {
     const auto bound = f.is_float() ? standard_bound("cann_small_values", f) : std::nullopt;

@@ -72,7 +72,7 @@ constexpr Numbers kNumbers[] = {
     {"jax", "float4_e2m1fn", 1, 1},
     {"jax", "complex64", 1e-6, 1e-6},
     {"jax", "complex128", 1e-15, 1e-15},
-    // The values for float16, bfloat16 and float32 are written as float32 numbers.
+    // The publication writes the values for float16, bfloat16 and float32 as float32 numbers.
     {"iree@2026-04", "float16", 0, static_cast<double>(1e-3F)},
     {"iree@2026-04", "bfloat16", 0, static_cast<double>(1e-2F)},
     {"iree@2026-04", "float32", 0, static_cast<double>(1e-4F)},
@@ -182,7 +182,8 @@ TEST(StandardTable, Limits) {
   EXPECT_FALSE(standard_bound("cann_ecosystem@2025", format_named("float64")).has_value());
 }
 
-// 1e-16 instead of 2^-16: errors at 2^-16 do not count, and errors just above it do.
+// The limit on small errors is 2^-16, and not 1e-16: errors of 2^-16 do not count, and errors just
+// above it do.
 TEST(Peers, DecimalForBinaryExponent) {
   for (const char* dtype : {"float16", "bfloat16"}) {
     const Limit l = bound_of("cann_small_values", dtype).limits.at(0);
@@ -351,7 +352,8 @@ TEST(Statistics, AgreeWithTheirDefinitions) {
 
 TEST(Statistics, OneOfAGroupIsEnough) {
   const Bound b = bound_of("msprobe", "float16");
-  // Relative errors of 1 %, but no error above 1e-3 in size. Then the other way round.
+  // One limit of the group is enough. First, relative errors are 1 %, but no error is above 1e-3.
+  // Then one error of 1001 is above 1e-3, but only its relative error is large.
   EXPECT_EQ(
       judged(vector_of("float16", {0.0505, 0.0303}), vector_of("float64", {0.05, 0.03}), b).outcome,
       Outcome::kPass);
@@ -419,7 +421,8 @@ TEST(Peers, ZerosAndNegatedOutputsPassNoStandard) {
   EXPECT_GT(seen, 60);
 }
 
-// A ratio to a reference error of 0 is not a pass, because the denominator has a lower limit.
+// If the reference implementation has no error, the ratio is not a pass, because the denominator
+// has a lower limit.
 TEST(Peers, RatioToAPerfectBenchmark) {
   const Bound b = bound_of("cann_l0", "float16");
   const Tensor golden = vector_of("float64", {1, 2, 4, 8});
@@ -429,7 +432,7 @@ TEST(Peers, RatioToAPerfectBenchmark) {
   EXPECT_EQ(v.outcome, Outcome::kFail);
   EXPECT_GT(v.worst_ratio, 10);
   EXPECT_THAT(v.because, HasSubstr("RMSE over the reference implementation's <= 2 is "));
-  // An error within the format's own rounding is not worse than a perfect result.
+  // An output that is off by only the format's own rounding is not worse than a perfect reference.
   const Tensor nudged = vector_of("float64", {1 + 0x1p-12, 2, 4, 8});
   EXPECT_EQ(judged(vector_of("float16", {1, 2, 4, 8}), nudged, b, &perfect).outcome,
             Outcome::kPass);
@@ -516,7 +519,8 @@ TEST(Policies, SaturatingHardware) {
   EXPECT_EQ(judged(vector_of("float16", {-65504, 65504, 1, 2}), golden, b).mismatches, 3);
   EXPECT_EQ(judged(vector_of("float16", {65472, -65504, 65504, 2}), golden, b).mismatches, 1)
       << "the largest alone counts";
-  // A format without infinity overflows to NaN. Its largest value comes from saturation.
+  // A format without infinity overflows to NaN. An output of its largest value therefore comes from
+  // saturation, which is right for a golden value beyond the range.
   EXPECT_EQ(
       judged(vector_of("float8_e4m3fn", {448, 2}), vector_of("float64", {1000, 2}), b).outcome,
       Outcome::kPass);

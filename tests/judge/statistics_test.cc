@@ -25,7 +25,7 @@ using Wide = Quad;
 
 Wide size_of(Wide v) { return v < 0 ? -v : v; }
 
-// The sums of one output against the expected values.
+// Sums over the elements of one output and the expected values.
 struct Sums {
   double n = 0, far = 0, relative = 0, small = 0, most_ulps = 0, beyond = 0;
   std::vector<double> absolutes, relatives;
@@ -58,7 +58,7 @@ Sums sums_of(const Format& format, const std::vector<double>& values,
       s.most = size;
       if (limit.statistic == Statistic::kMaxAbsUlps) {
         s.most_ulps = static_cast<double>(size) / ulp_of(format, round_to(format, expected[i]));
-        if (std::isnan(s.most_ulps)) s.most_ulps = kInfinity;  // the format has no such value
+        if (std::isnan(s.most_ulps)) s.most_ulps = kInfinity;  // the format cannot hold expected[i]
       }
     }
     const double off = std::abs(values[i] - expected[i]);
@@ -186,7 +186,8 @@ double defined(const Limit& limit, const Sums& s, const Sums& peer, double u, do
       return over(root(s.noise / s.n), root(peer.noise / s.n), limit.parameter);
     case Statistic::kErrorSquares:
     case Statistic::kErrorBias:
-      break;  // of a case's own weights: gate/expected_error_test.cc
+      // gate/expected_error_test.cc tests these two, which use weights of the case.
+      break;
   }
   return kNan;
 }
@@ -196,7 +197,7 @@ std::vector<double> rounded(const Format& format, std::vector<double> values) {
   return values;
 }
 
-// Every statistic with several parameters, some exact in the histograms and some not.
+// Returns every statistic with several parameters, some of which are exact in the histograms.
 std::vector<Limit> every_limit() {
   std::vector<Limit> limits;
   for (const std::string& name : statistic_names()) {
@@ -241,7 +242,7 @@ TEST(Statistics, AllOfThemAreWhatTheyAreDefinedToBe) {
       a[i] = e[i] * (1 + std::ldexp(dice.uniform() - 0.4, -static_cast<int>(dice.below(20))));
       b[i] = e[i] * (1 + 0.01 * (dice.uniform() - 0.5));
       if (dice.below(100) == 0) a[i] += 1e-3;
-      if (trial > 14 && dice.below(100) == 0) e[i] = 1e39;  // finite, and of no other format
+      if (trial > 14 && dice.below(100) == 0) e[i] = 1e39;  // finite only in float64
       if (trial > 14 && dice.below(100) == 0) a[i] = e[i] = -kInfinity;
       if (trial > 14 && dice.below(100) == 0) a[i] = kNan;
     }
@@ -303,7 +304,7 @@ TEST(Statistics, CalcDiffDoesNotCancel) {
   const Limit limit{.statistic = Statistic::kCalcDiff, .limit = 1e-3};
   const auto r = judge_statistics(vector_of("float64", a), vector_of("float64", e), nullptr, false,
                                   std::span(&limit, 1));
-  // The exact value is step^2 / ((1 + step)^2 + 1).
+  // The exact value of the statistic is step^2 / ((1 + step)^2 + 1).
   const Wide exact = Wide{step} * step / ((1 + Wide{step}) * (1 + Wide{step}) + 1);
   EXPECT_NEAR(r.readings[0].value / static_cast<double>(exact), 1, 1e-12);
   double product = 0, both = 0;
@@ -351,7 +352,7 @@ TEST(Statistics, SavedOnesAreTheJudges) {
   Bound bound;
   bound.rule = Rule::kStatistics;
   bound.round_expected = false;
-  // 8 elements are 64 ulp apart, among 60 finite ones.
+  // 8 of 60 finite elements are 64 ulp off.
   for (const double mean : {8.0, 8.6}) {
     bound.limits = {{.statistic = Statistic::kMeanUlps, .limit = mean}};
     const Verdict v = judge(ta, te, bound);
@@ -395,8 +396,8 @@ TEST(StatisticsOfFewElements, QuantilesLieBetweenTwoErrors) {
   }
 }
 
-// The median of the errors of zeros, 1/4, 1/4, 1/4, 4 and 4, is within 1, also for the negated
-// ones. With the errors 1/4, 1/4, 4, 4 and 4 it is not.
+// For expected values 4, 1/4, 1/4, 1/4 and 4, the median error of an output of zeros is within the
+// limit of 1, and so is that of the negated values. For 4, 1/4, 4, 1/4 and 4 it is not.
 TEST(StatisticsOfFewElements, ZerosThatAMedianForgives) {
   const Limit limit{.statistic = Statistic::kQuantileAbs, .limit = 1, .parameter = 0.5};
   for (const double third : {0.25, 4.0}) {
@@ -446,7 +447,8 @@ TEST(StatisticsOfFewElements, AMeanOfTermsOfAllSizesIsTheNearest) {
                  e = vector_of("float64", {0, 1, 1, 1});
     const Limit limit{.statistic = Statistic::kMeanRelative, .limit = 1};
     const auto r = judge_statistics(a, e, nullptr, false, std::span(&limit, 1)).readings;
-    // (1 + 2^-53 + 2^-110) 2^size / 4 is above the middle of two neighbours.
+    // The exact mean, (1 + 2^-53 + 2^-110) 2^size / 4, is above the middle of two neighbours, so
+    // that it is rounded up.
     EXPECT_EQ(r.at(0).value, std::ldexp(1 + 0x1p-52, size - 2)) << size;
   }
 }
@@ -461,7 +463,7 @@ TEST(StatisticsOfFewElements, UlpsAreOfFiniteElements) {
   const auto expect = [](const char* dtype, double one_up, const std::vector<Pair>& pairs) {
     for (const Pair& p : pairs) {
       SCOPED_TRACE(testing::Message() << dtype << " " << p.actual << " for " << p.expected);
-      // One of four elements is one step off.
+      // One of the first four elements is one step off.
       const Tensor a = vector_of(dtype, {one_up, 2, 3, 4, p.actual}),
                    e = vector_of("float64", {1, 2, 3, 4, p.expected});
       const Limit limits[] = {{.statistic = Statistic::kMeanUlps, .limit = 1},
@@ -506,7 +508,7 @@ TEST(Statistics, ShareOfUlpsCountsWhatIsFurtherOffThanOne) {
   EXPECT_EQ(outcome(2), Outcome::kFail);
 }
 
-// The mean of one element is that of the element.
+// The mean ulps of a single element are the ulps of this element.
 TEST(Statistics, MeanUlpsOfOneElement) {
   Bound bound;
   bound.rule = Rule::kStatistics;
@@ -533,7 +535,7 @@ TEST(Statistics, ZerosThatALimitOnUlpsForgives) {
   }
 }
 
-// For float32 elements, the bits show whether the first ones are too far from zero.
+// For float32 elements, their bits show directly if zeros would be too far from the first elements.
 TEST(Statistics, FirstElementsThatZerosAreTooFarFrom) {
   const auto trivial = [&](const Tensor& actual, const Tensor& expected, const Limit& limit) {
     return judge_statistics(actual, expected, nullptr, false, std::span(&limit, 1)).trivial_met;
@@ -542,7 +544,8 @@ TEST(Statistics, FirstElementsThatZerosAreTooFarFrom) {
     const Format& f = format_named(dtype);
     const Tensor e = vector_of(dtype, std::vector<double>(3000, 1));
     const double one = static_cast<double>(*ulp_distance(f, 0, encode(f, 1)));
-    const double apart = dtype == std::string("float32") ? 1 : 0x1p20;  // of float64 a parameter
+    // The parameter is a float64, which does not hold the distances of float64 values exactly.
+    const double apart = dtype == std::string("float32") ? 1 : 0x1p20;
     for (const double off : {-1.0, 0.0, 1.0}) {
       EXPECT_EQ(
           trivial(
@@ -560,7 +563,8 @@ TEST(Statistics, FirstElementsThatZerosAreTooFarFrom) {
             << dtype << off;
       }
     }
-    // A third is too far off, and most of that third does not count.
+    // A third of the elements would be too far from zero, but most of these are infinite or NaN in
+    // the output and do not count.
     std::vector<double> values(3000, 0x1p-10), of(3000, 0x1p-10);
     for (std::size_t i = 0; i < values.size(); i += 3) {
       values[i] = i % 10 == 0 ? 1 : i % 2 == 0 ? kInfinity : kNan;
@@ -620,7 +624,7 @@ TEST(Statistics, TheFirstBrokenElementOfABenchmark) {
   const Limit limit{.statistic = Statistic::kMareRatio, .limit = 2};
   for (const std::int64_t first : {std::int64_t{0}, std::int64_t{7}, part - 1, part, part + 3000}) {
     std::vector<double> b(e.size(), 1);
-    b[2] = kNan;  // nothing finite is expected there
+    b[2] = kNan;  // no finite value is expected there
     for (const std::int64_t at : {first, first + 1, first + 4000, 2 * part + 4500}) {
       b[static_cast<std::size_t>(at)] = kNan;
     }

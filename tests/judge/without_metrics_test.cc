@@ -106,14 +106,16 @@ TEST(WithoutMetrics, LimitsOnEveryStatistic) {
                            .limit = 0.25,
                            .parameter = parameter,
                            .second = parameter / 16}};
-          // Only half of the parameters, because the trial takes most of the time.
+          // Counts blind elements for only half of the parameters, because the trial takes most of
+          // the time.
           JudgeOptions options{.blindness = parameter == 0.5};
           if (bound.needs_reference()) options.reference_implementation = other.view();
           SCOPED_TRACE(formatted("{} of {}, {}, {} elements", statistic_name(statistic), dtype,
                                  parameter, n));
           const Verdict v = expect_one_verdict(actual, expected, bound, options);
           ASSERT_EQ(v.readings.size(), 1u) << v.because;
-          if (parameter == 0.5) {  // with other limits, which need other sums
+          // Adds other limits, which need other sums.
+          if (parameter == 0.5) {
             bound.limits.push_back({.statistic = Statistic::kCosine, .limit = 0.5});
             bound.limits.push_back({.statistic = Statistic::kErrorBalance, .limit = 0.5});
             expect_one_verdict(actual, expected, bound, options);
@@ -137,11 +139,13 @@ TEST(WithoutMetrics, SharesOfUlps) {
       const std::vector<double> golden = golden_values(f, n, 51, specials);
       std::vector<double> output = output_values(f, golden, 52, specials, 0x1p-7);
       for (std::size_t i = 0; i < output.size(); i += 9) output[i] = -output[i];
-      for (std::size_t i = 0; i < output.size(); i += 31) output[i] *= 2;  // also beyond the range
+      // Some values are now beyond the format's range.
+      for (std::size_t i = 0; i < output.size(); i += 31) output[i] *= 2;
       const Tensor actual = Tensor::from_values(f, {n}, output);
       for (const char* golden_dtype : {dtype, "float32", "float64"}) {
         std::vector<double> wide = golden;
-        if (specials) wide[5] = 0x1p120;  // an infinity in most formats, or NaN
+        // Most formats hold this as infinity or NaN.
+        if (specials) wide[5] = 0x1p120;
         const Tensor expected = Tensor::from_values(format_named(golden_dtype), {n}, wide);
         for (const double most : {0.0, 1.0, 1.5, 32.0, 33.0}) {
           for (const bool rounded : {false, true}) {
