@@ -123,7 +123,7 @@ std::vector<std::string> machines_to_try() {
       "ascend910b,rounding=toward_zero",
       "ascend910b,rounding=up,chunk=4,order=sequential",
       "ascend910b,mantissa_bits=13,promotion_interval=32",
-      "ascend910b,promotion_interval=24",  // no multiple of the chunk
+      "ascend910b,promotion_interval=24",  // the interval is not a multiple of the chunk
       "cpu_fma",
       "cpu_mul_add",
       "hopper",
@@ -166,7 +166,8 @@ TEST(SumBounds, HoldForEveryMachineAndWhatItFlushes) {
           for (int trial = 0; trial < 3; ++trial) {
             const Sum s = draw(model, data, k, random);
             const double error = sum_error(model, s);
-            if (!std::isfinite(error)) continue;  // an overflow is no rounding
+            // An overflow is not a rounding error, so that no bound holds for it.
+            if (!std::isfinite(error)) continue;
             SCOPED_TRACE(formatted("{} {} data {} K {} start {}", name, model.input,
                                    static_cast<int>(data), k, s.start));
             ASSERT_EQ(why_no_sum_bounds(model, k, s.start != 0), "");
@@ -205,8 +206,8 @@ TEST(SumBounds, FlushesCostNothingFarFromTheSubnormals) {
   }
 }
 
-// Subnormals are summed before the sum is flushed. If all products are subnormal, their whole sum
-// is lost, and no more than that.
+// Subnormal products are added before the sum is flushed. If all products are subnormal, their
+// whole sum may be lost, but no more than that.
 TEST(SumBounds, FlushedSumsAreBoundedByWhatWasSummed) {
   const DotModel& model =
       dot_model(machine_variant("cpu_fma,flush_sums=1"), format_named("float32"));
@@ -218,7 +219,8 @@ TEST(SumBounds, FlushedSumsAreBoundedByWhatWasSummed) {
   EXPECT_EQ(sum_error(model, s), 50 * 0x1p-140);
   EXPECT_GE(bound_of(model, s), 50 * 0x1p-140);
   EXPECT_LE(bound_of(model, s), 50 * (0x1p-140 + 2 * 0x1p-149));
-  // Flushed factors are bounded by the products that are lost: 2^-127 is subnormal, 2^-126 is not.
+  // If inputs are flushed, the bound has the size of the products that are lost: 2^-127 is
+  // subnormal and flushed, 2^-126 is not.
   const DotModel& inputs =
       dot_model(machine_variant("cpu_fma,flush_inputs=1"), format_named("float32"));
   const Sum mixed = {{0x1p-127, 0x1p-126}, {0x1p100, 0x1p100}, 0};
@@ -227,7 +229,8 @@ TEST(SumBounds, FlushedSumsAreBoundedByWhatWasSummed) {
   EXPECT_EQ(sum_bounds(inputs, 1, 1, 2, mixed.a, mixed.b, {}).size[0], 0x1p-27 + 0x1p-26);
 }
 
-// The flushed sum was rounded before: 50 roundings of u each, and their higher orders.
+// The bound of a flushed sum by hand: the whole sum, which is lost, and the 50 roundings before the
+// flush, of u each and with their higher orders.
 TEST(SumBounds, FlushedSumsByHand) {
   const DotModel& model =
       dot_model(machine_variant("cpu_fma,flush_sums=1"), format_named("float32"));
@@ -269,8 +272,8 @@ TEST(SumBounds, OfMatricesAreThoseOfTheirElements) {
   }
 }
 
-// All other products of a long sum are 0, and parts of the same products are promoted. The bound
-// does not depend on the place of these products, even if a stretch of the kernel ends among them.
+// 300 products stand anywhere in a long sum, whose other products are 0. With promotion, the bound
+// does not depend on their place, even if a stretch of the kernel ends among them.
 TEST(SumBounds, OfLongSumsDoNotDependOnStretches) {
   const DotModel& model =
       dot_model(machine_named("hopper,promotion_interval=128"), format_named("float8_e4m3fn"));
@@ -308,7 +311,8 @@ TEST(SumBounds, SaysWhereThereAreNone) {
   EXPECT_EQ(why_no_sum_bounds(model, 1024, false), "the roundings leave no digit");
 }
 
-// By hand: 10 products in chunks of 4, promoted every 6: chunks of 4, 2 and 4 products.
+// Counts roundings by hand, for 10 products in chunks of 4. With promotion after every 6 products,
+// the chunks have 4, 2 and 4 products.
 TEST(RoundingCounts, ByHand) {
   DotModel model = dot_model(machine_named("ascend910b"), format_named("float16"));
   model.chunk.value = 4;
@@ -325,21 +329,23 @@ TEST(RoundingCounts, ByHand) {
   model.promotion_interval.value = 6;
   expect(2, 0, 2, 3, 3);
   model.promotion_interval.value = 0;
-  model.order.value = ChunkOrder::kSequential;  // 10 fused multiply-adds, and 3 chunks are added
+  // Counts 10 fused multiply-adds, and 3 additions of chunks.
+  model.order.value = ChunkOrder::kSequential;
   expect(3 + 3, 3, 0, 10 + 3, 10);
-  // 10 products, each with its own rounding, their 7 sums, and 3 chunks are added.
+  // Counts the roundings of 10 products, of 7 sums inside the chunks, and of 3 additions of chunks.
   model.order.value = ChunkOrder::kPairwise;
   expect(3 + 2 + 1, 3, 0, 10 + 7 + 3, 10);
   model.round_products.value = true;
   expect(3 + 2 + 1, 3, 0, 20, 10);
   model.order.value = ChunkOrder::kFused;
   expect(3 + 1, 1, 0, 10 + 3, 10);
-  model.kept_bits.value = 24;  // aligned terms have no rounding of their own
+  // Aligned terms are not rounded separately.
+  model.kept_bits.value = 24;
   EXPECT_EQ(rounding_counts(model, 10).all, 3);
   EXPECT_EQ(rounding_counts(model, 0).all, 0);
 }
 
-// The bound of any element is not above the bound that a census takes for all elements.
+// No element's bound is above the bound that a census takes for all elements.
 TEST(ElementBounds, AreBelowTheLargest) {
   Random random(14, 8);
   for (const std::string& name : machines_to_try()) {
@@ -397,9 +403,10 @@ TEST(ElementBounds, HoldForTruncatedSumsThatGrow) {
   EXPECT_GE(element_bound_of(model, s).worst, sum_error(model, s));
 }
 
-// 16 deviations of 100 roundings. The square of each is a third of u^2 times that of the partial
-// sum. In any order that square is S / 3 + V / 6 in the mean. The order of the products itself
-// counts if its partial sums are larger.
+// The bound by hand is 16 standard deviations of 100 roundings. Each rounding has the variance u^2
+// / 3 times the square of the partial sum. In any order, this square is S / 3 + V / 6 in the mean,
+// where S is the square of the sum and V is K times the sum of the squares of the products. If the
+// partial sums in the order of the products are larger, the bound uses these.
 TEST(ElementBounds, OfAnyOrderByHand) {
   const Accumulation sums(nullptr, 100);
   const auto chance = [&](double reference, double prefix_squares) {
@@ -424,7 +431,8 @@ TEST(ElementBounds, OfTheirOwnPartialSumsByHand) {
   EXPECT_DOUBLE_EQ(error.worst, 0x1p-24 * 256 * 256);
 }
 
-// By hand: K = 6 in chunks of 2 with promotion every 4. Sums of both segments restart.
+// Counts by hand the roundings after each product, for K = 6 in chunks of 2. With promotion after
+// every 4 products, each segment begins a new sum.
 TEST(Accumulation, RoundingsOfEachProduct) {
   DotModel model = dot_model(machine_named("hopper"), format_named("float16"));
   model.chunk.value = 2;
@@ -444,8 +452,8 @@ TEST(Accumulation, RoundingsOfEachProduct) {
   EXPECT_EQ(plain.bias({.prefixes = 100}), 0);
 }
 
-// Without alignment, the bias is -0.7 u sum P. The variance follows from the numbers of the
-// derivation.
+// Without alignment, the bias of a truncating accumulator is -0.7 u sum P, where P are the partial
+// sums. The variance is computed from the numbers of its derivation.
 TEST(Accumulation, BiasAndVarianceByHand) {
   DotModel model = dot_model(machine_named("ascend910b"), format_named("float32"));
   model.rounding.value = Rounding::kTowardZero;
@@ -460,14 +468,15 @@ TEST(Accumulation, BiasAndVarianceByHand) {
               0x1p-48 * weight * (2 / 6.0 * 5) + std::pow(0.05 * 0.7 * 0x1p-24 * 10, 2), 1e-22);
   EXPECT_DOUBLE_EQ(noise.deviations,
                    6 * std::sqrt(5 / 3.0) + (1 - 0.7) * std::sqrt(4 * 2 / weight));
-  // Four columns of two roundings each may flush up to the smallest normal.
+  // Each of two roundings in each of four columns may flush up to the smallest normal number.
   model.flush_sums.value = true;
   EXPECT_EQ(Accumulation(&model, 8).noise(p, 6).flushed, 4 * 2 * 0x1p-126);
   EXPECT_EQ(Accumulation(&model, 8).noise({.columns = 4}, 6).flushed, 0) << "of zeros alone";
 }
 
-// Roundings inside a chunk are added to those of the accumulator. If they are sequential in chunks
-// of L, they have L^2 / 3K of the square of the sum and L / 2 of the squares of the products.
+// Roundings inside a chunk add to the variance of those of the accumulator. If L products of a
+// chunk are added one by one, they add L^2 / 3K times the square of the sum and L / 2 times the
+// squares of the products.
 TEST(Accumulation, VarianceInsideAChunkByHand) {
   DotModel model = dot_model(machine_named("ascend910b"), format_named("float32"));
   model.chunk.value = 8;
@@ -479,22 +488,25 @@ TEST(Accumulation, VarianceInsideAChunkByHand) {
 }
 
 // If sums are far below the normal range, only roundings to multiples of 2^-149 are left. The
-// variance of each is a twelfth of the square.
+// variance of each is a twelfth of the square of 2^-149.
 TEST(Accumulation, VarianceBelowTheNormalRangeByHand) {
   const Accumulation sums(nullptr, 6);
   const AccumulationNoise noise = sums.noise({.square = 0x1p-600, .columns = 4}, 6);
   EXPECT_DOUBLE_EQ(noise.variance, 6 * 4 * std::pow(0x1p-149, 2) / 12);
 }
 
-// The number of aligned terms that lose bits depends on the size of the partial sums. These are the
-// sums of products that add up to 0 in the mean. They are larger if the products do not.
+// The number of aligned terms that lose bits depends on the size of the partial sums. It is
+// computed for products that add up to 0 in the mean, and for products that do not, whose partial
+// sums are larger.
 TEST(Accumulation, VarianceOfAlignedTermsByHand) {
   const DotModel& model = dot_model(machine_named("hopper"), format_named("float16"));
-  const Accumulation sums(&model, 32);  // two roundings of 16 products, 25 bits kept of 23
+  // 32 products in chunks of 16 have two roundings. Terms keep 25 bits, and the accumulator 23.
+  const Accumulation sums(&model, 32);
   const auto weight = [&](double expected) {
     return sums.noise({.expected = expected, .square = 5}, 6).per_square / (0x1p-48 * 2 / 3);
   };
-  const double path = 0.031 * 0.75;  // a fourth of the truncation is left to the two bits
+  // The bias factor is 1 - 2^(23 - 25) = 0.75, because two more bits are kept.
+  const double path = 0.031 * 0.75;
   const auto by_hand = [&](double total) {
     const double sum = (2 / 3.0 * total + 1 / 3.0 * 5) / 2, product = 5 / 32.0;
     const double bits = std::log2(sum / product) / 2 - 25 + 20 + 2.5;
@@ -589,8 +601,8 @@ TEST(ElementBounds, BelowTheNormalRangeByHand) {
             20 * 0x1p-260 * (1 + 20 * 0x1p-52));
 }
 
-// The same for sums: 2^-149 for each rounding, whether it cuts or not, and half of that for the
-// start value.
+// Below the normal range, the bound of a sum is 2^-149 for each rounding, whether it cuts or not,
+// and half of that for the start value.
 TEST(SumBounds, BelowTheNormalRangeByHand) {
   const DotModel& model = dot_model(machine_named("cpu_fma"), format_named("float32"));
   const std::vector<double> factors(3, 0x1p-140);

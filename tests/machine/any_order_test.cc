@@ -34,7 +34,8 @@ Values normals(std::size_t n) {
   return terms;
 }
 
-// Computes the header's formula, with each of its three parts from the terms.
+// Computes the variance by the formula in any_order.h. Each of its three parts is computed from the
+// terms.
 double variance_by_formula(const Values& terms) {
   const auto n = static_cast<double>(terms.size());
   double sum = 0, squares = 0, low = 0, high = 0;
@@ -69,7 +70,8 @@ TEST(AnyOrderErrors, FollowTheFormula) {
 }
 
 TEST(AnyOrderErrors, AreZeroIfEveryPartialSumIsExact) {
-  const Values terms = {0x1p23, -1, 0x1p23 - 1};  // sizes of 2^24 in all
+  // The sizes of the terms add up to 2^24, so that every partial sum is exact.
+  const Values terms = {0x1p23, -1, 0x1p23 - 1};
   EXPECT_EQ(errors_of(float32_unit(), terms, 1).variance, 0);
   EXPECT_EQ(errors_of(float32_unit(), terms, 1).drift, 0);
   EXPECT_GT(errors_of(float32_unit(), terms, 0.5).variance, 0);
@@ -81,7 +83,8 @@ TEST(AnyOrderErrors, AreInfiniteIfASumMayOverflow) {
   EXPECT_EQ(errors.drift, 0);
 }
 
-// 1000 times 0.1: the largest sum, 100, has an ulp of 2^-17, and each term the same remainder.
+// The sum of 1000 terms of 0.1 reaches 100, where an ulp is 2^-17. Every addition has the same
+// remainder, so that the sum drifts.
 TEST(AnyOrderErrors, OfConstantsDriftByTheirRemainders) {
   const double term = static_cast<double>(0.1F);
   double remainder = 0;
@@ -90,7 +93,8 @@ TEST(AnyOrderErrors, OfConstantsDriftByTheirRemainders) {
   }
   const Values terms(1000, term);
   EXPECT_NEAR(errors_of(float32_unit(), terms, 0x1p-30).drift, 1000 * remainder, 1e-9);
-  // For a unit that cuts: half an ulp for each term, and for 250 sums.
+  // A unit that truncates a quarter of its sums drifts by another half ulp for each term and for
+  // each of 250 sums.
   AnyOrderUnit cuts = float32_unit();
   cuts.truncated = 0.25;
   EXPECT_NEAR(errors_of(cuts, terms, 0x1p-30).drift, 1000 * remainder + 1250 * 0x1p-18, 1e-9);

@@ -75,7 +75,8 @@ TEST_P(OracleTest, RoundsTheExactSumOfAChunkOnce) {
             ASSERT_EQ(inputs::bits(static_cast<float>(got)), inputs::bits(expected))
                 << input << " chunk " << chunk << " K " << k << std::hexfloat << ": " << got
                 << " is not " << expected;
-            ASSERT_EQ(got, static_cast<double>(static_cast<float>(got)));  // a value of float32
+            // The result is a value of float32.
+            ASSERT_EQ(got, static_cast<double>(static_cast<float>(got)));
           }
         }
       }
@@ -128,7 +129,8 @@ TEST(OracleRulesTest, UnderflowIsGradual) {
   const std::vector<double> a = {0x1p-100, 0x1p-100}, b = {0x1p-49, 0x1p-50};
   const DotModel& model = dot_model(machine_named("ascend910b"), format_named("float32"));
   EXPECT_EQ(dot_oracle(model, 1, a.data(), 1, b.data(), 1, 0), 0x1p-149);
-  EXPECT_EQ(dot_oracle(model, 2, a.data(), 1, b.data(), 1, 0), 0x1p-148);  // 1.5: a tie, to even
+  // 1.5 times the smallest subnormal is a tie, which is rounded to even.
+  EXPECT_EQ(dot_oracle(model, 2, a.data(), 1, b.data(), 1, 0), 0x1p-148);
   const double tiny = 0x1p-100, minus = -0x1p-60;
   EXPECT_TRUE(is_negative_zero(dot_oracle(model, 1, &tiny, 1, &minus, 1, 0)));
 }
@@ -152,10 +154,11 @@ TEST(OracleRulesTest, Specials) {
 TEST(OracleRulesTest, Overflow) {
   const double largest = 0x1.fffffep127, inf = static_cast<double>(kFloatInfinity);
   EXPECT_EQ(sum_of({largest}, largest), inf);
-  EXPECT_EQ(sum_of({largest, -largest}, largest), largest);  // inside one chunk nothing is lost
-  EXPECT_EQ(sum_of({largest, -largest}, largest, 1), inf);   // too late
+  // Inside a chunk, the sum does not overflow on the way.
+  EXPECT_EQ(sum_of({largest, -largest}, largest), largest);
+  EXPECT_EQ(sum_of({largest, -largest}, largest, 1), inf);  // too late
   EXPECT_TRUE(std::isnan(sum_of({largest, -inf}, largest, 1)));
-  EXPECT_EQ(sum_of({0x1p102}, largest), largest);  // a quarter of an ulp
+  EXPECT_EQ(sum_of({0x1p102}, largest), largest);  // a quarter of an ulp of `largest`
   EXPECT_EQ(sum_of({0x1p103}, largest), inf);      // half: to even
   EXPECT_EQ(sum_of({0x1p103, -1}, largest), largest);
   EXPECT_EQ(sum_of({0x1p127}, largest, 4, "float32", Rounding::kTowardZero), largest);
@@ -196,7 +199,7 @@ TEST(OracleRulesTest, OverflowInsideAChunk) {
   }
 }
 
-// By hand, from the model's text.
+// Compares the orders inside a chunk with results computed by hand, from the model's text.
 TEST(OracleRulesTest, OrdersInsideAChunk) {
   DotModel model{"float32",
                  {4, Provenance::kAssumed},
@@ -208,13 +211,14 @@ TEST(OracleRulesTest, OrdersInsideAChunk) {
     return dot_oracle(model, static_cast<std::int64_t>(products.size()), products.data(), 1,
                       ones.data(), 1, c);
   };
-  const double half = 0x1p-24;  // half an ulp of 1: a tie, to even
+  // Half an ulp of 1. Added to 1, it is a tie, which is rounded to even.
+  const double half = 0x1p-24;
   EXPECT_EQ(sum(ChunkOrder::kFused, {1, 0, half, half}), 1 + 0x1p-23);
   EXPECT_EQ(sum(ChunkOrder::kSequential, {1, 0, half, half}), 1);
   EXPECT_EQ(sum(ChunkOrder::kPairwise, {1, 0, half, half}), 1 + 0x1p-23);
   EXPECT_EQ(sum(ChunkOrder::kPairwise, {1, half, 0, half}), 1);
   EXPECT_EQ(sum(ChunkOrder::kSequential, {half, half, 1, 0}), 1 + 0x1p-23);
-  // The chunk's sum meets the accumulator last.
+  // The sum of the chunk is added to the accumulator last.
   EXPECT_EQ(sum(ChunkOrder::kSequential, {half, half}, 1), 1 + 0x1p-23);
   EXPECT_EQ(sum(ChunkOrder::kPairwise, {half, half, half, half, half}, 1), 1 + 0x1p-22);
 }
@@ -234,8 +238,8 @@ TEST(OracleRulesTest, RoundedProducts) {
   EXPECT_EQ(dot_oracle(model, 1, &a, 1, &minus_one, 1, 0), -a);
 }
 
-// The products of a tree are always rounded separately, and aligned products never are. The flag
-// changes neither, not even if a product is too large for the accumulator.
+// The products of a tree are always rounded separately, and aligned products never are. The
+// parameter round_products changes neither, not even if a product is too large for the accumulator.
 TEST(OracleRulesTest, WhereProductsAreRoundedAnyway) {
   DotModel model{"float16",
                  {2, Provenance::kAssumed},
@@ -247,11 +251,13 @@ TEST(OracleRulesTest, WhereProductsAreRoundedAnyway) {
     return dot_oracle(model, 4, a.data(), 1, b.data(), 1, 0);
   };
   model.order.value = ChunkOrder::kPairwise;
-  EXPECT_TRUE(std::isnan(sum(false)));  // infinity, then minus infinity
+  // The products overflow to infinity and minus infinity, whose sum is NaN.
+  EXPECT_TRUE(std::isnan(sum(false)));
   EXPECT_TRUE(std::isnan(sum(true)));
   model.order.value = ChunkOrder::kFused;
   model.kept_bits.value = 24;
-  EXPECT_EQ(sum(false), std::numeric_limits<double>::infinity());  // stays what it once was
+  // The accumulator overflows in the first chunk and stays infinite.
+  EXPECT_EQ(sum(false), std::numeric_limits<double>::infinity());
   EXPECT_EQ(sum(true), std::numeric_limits<double>::infinity());
 }
 
@@ -262,7 +268,8 @@ TEST(OracleRulesTest, AlignedTerms) {
     return dot_oracle(model, static_cast<std::int64_t>(products.size()), products.data(), 1,
                       ones.data(), 1, c);
   };
-  // 25 fractional bits below the largest term: 2^-25 counts, less is cut off toward zero.
+  // 25 fractional bits are kept below the largest term: 2^-25 counts, and less is cut off toward
+  // zero.
   EXPECT_EQ(sum({1, -0x1p-24}), 1 - 0x1p-24);
   EXPECT_EQ(sum({-0x1p-24, -0x1p-24}, 1), 1 - 0x1p-23);
   EXPECT_EQ(sum({2, -0x1p-24}), 2 - 0x1p-23);  // 2 - 2^-24, truncated to 24 bits
@@ -273,14 +280,14 @@ TEST(OracleRulesTest, AlignedTerms) {
   EXPECT_EQ(dot_oracle(model, 3, a.data(), 1, b.data(), 1, 0), 0x1p-25);
   const std::vector<double> normal = {2.25, 2.25, 0x1p-24}, by = {1, -1, 0x1p-1};
   EXPECT_EQ(dot_oracle(model, 3, normal.data(), 1, by.data(), 1, 0), 0.0);
-  // The sum is truncated, not rounded; over chunks of 16 the loss repeats.
+  // The sum is truncated, not rounded. In each chunk of 16, the truncation repeats.
   std::vector<double> many(32, 0.0);
   many[0] = 1;
   many[1] = many[17] = 0x1.8p-24;
   EXPECT_EQ(sum(many), 1.0);
-  // The accumulator is aligned with the rest.
+  // The accumulator is aligned to the largest term, like the products.
   EXPECT_EQ(sum({1024}, 0x1p-16), 1024.0);
-  // Every term -0, and what cancels: +0.
+  // If every term is -0, or if terms cancel, the sum is +0.
   EXPECT_TRUE(is_positive_zero(sum({-0.0, -0.0}, -0.0)));
   EXPECT_TRUE(is_positive_zero(sum({1, -1}, -0.0)));
   model.kept_bits.value = 13;
@@ -292,11 +299,12 @@ TEST(OracleRulesTest, AlignedTerms) {
 
 TEST(OracleRulesTest, SubnormalFactorsKeepTheSmallestExponent) {
   const DotModel& model = dot_model(machine_named("hopper"), format_named("float16"));
-  // 2^-24 counts with exponent -14: with the accumulator 2^-40, emax is -14 - 14, and 2^-24 2^-24 =
-  // 2^-48 is above 2^(-28 - 25).
+  // The subnormal factor 2^-24 counts with the exponent -14. The largest exponent is therefore -14
+  // - 14, and the product 2^-48 is above 2^(-28 - 25), so that it is kept.
   const double tiny = 0x1p-24;
   EXPECT_EQ(dot_oracle(model, 1, &tiny, 1, &tiny, 1, 0), 0x1p-48);
-  // 2^-54 is not: normalised factors, exponent -48, would have kept it.
+  // An accumulator of 2^-54 is below that, and is lost. With normalised factors, the largest
+  // exponent would be -48, and it would be kept.
   EXPECT_EQ(dot_oracle(model, 1, &tiny, 1, &tiny, 1, 0x1p-54), 0x1p-48);
   EXPECT_EQ(dot_oracle(model, 1, &tiny, 1, &tiny, 1, 0x1p-53), 0x1p-48 + 0x1p-53);
 }
@@ -307,7 +315,8 @@ TEST(OracleRulesTest, Promotion) {
   const auto sum = [&](double c) {
     return dot_oracle(model, 96, ones.data(), 1, ones.data(), 1, c);
   };
-  EXPECT_EQ(sum(0x1p20), 0x1p20);  // 14 bits reach down to 2^7, and 32 ones are less
+  // 14 bits of 2^20 reach down to 2^7. The 32 ones are less, and are lost.
+  EXPECT_EQ(sum(0x1p20), 0x1p20);
   model.promotion_interval.value = 64;
   EXPECT_EQ(sum(0x1p20), 0x1p20 + 96);
   EXPECT_EQ(sum(0x1p24), 0x1p24 + 96);
@@ -328,20 +337,22 @@ double chunk_on(const char* machine, const char* input, std::vector<double> a,
                     static_cast<std::int64_t>(a.size()), a.data(), 1, b.data(), 1, c);
 }
 
-// CDNA3, by hand from its description (docs/machines.md). E is 0 unless a line gives another E.
+// Compares CDNA3 with results computed by hand, from its description (docs/machines.md). E, the
+// largest exponent, is 0 unless a line gives another E.
 TEST(JoinedSumTest, Float16ByHand) {
   const auto sum = [](std::vector<double> a, std::vector<double> b, double c) {
     return chunk_on("cdna3", "float16", std::move(a), std::move(b), c);
   };
-  // The accumulator is cut down, not toward zero.
+  // The cut bits of the accumulator are rounded down, not toward zero.
   EXPECT_EQ(sum({1}, {1}, 0x1p-30), 1);
   EXPECT_EQ(sum({1}, {1}, -0x1p-30), 1 - 0x1p-24);
-  // Products are cut toward zero, relative only to their largest.
+  // Products are cut toward zero, relative only to the largest product and not to the accumulator.
   EXPECT_EQ(sum({1, -0x1p-12}, {1, 0x1p-13}, 0), 1);
   EXPECT_EQ(sum({0x1p-12, 0x1p-12}, {0x1p-12, 0x1p-14}, 1), 1 + 0x1p-23);
   // The sum of the products is cut down to 31 bits below E.
   EXPECT_EQ(sum({0x1p-12, 0x1p-12, 0x1p-12}, {0x1p-12, 0x1p-19, 0x1p-19}, 1), 1 + 0x1p-23);
-  EXPECT_EQ(sum({0x1p-12, 0x1p-14}, {0x1p-12, 0x1p-14 * 0x1p-4}, 1), 1);  // a tie, to even
+  // This is a tie, which is rounded to even.
+  EXPECT_EQ(sum({0x1p-12, 0x1p-14}, {0x1p-12, 0x1p-14 * 0x1p-4}, 1), 1);
   EXPECT_EQ(sum({0}, {1}, 0), 0);
   EXPECT_FALSE(std::signbit(sum({-0.0}, {1}, -0.0)));
   // A product that is 0 does not contribute to E, however large its other factor is.
@@ -356,7 +367,7 @@ TEST(JoinedSumTest, BeyondFloat32) {
   };
   EXPECT_EQ(sum({0x1p64}, {0x1p64}, -0x1p127), std::numeric_limits<double>::infinity());
   EXPECT_TRUE(std::isnan(sum({0x1p64, -0x1p64}, {0x1p64, 0x1p64}, 0)));
-  // Products that cancel have set E, 127.
+  // Products that cancel have nevertheless set E to 127, so that the accumulator is cut.
   EXPECT_EQ(sum({0x1p63, -0x1p63}, {0x1p64, 0x1p64}, 1), 0);
   EXPECT_EQ(sum({0x1p63, -0x1p63}, {0x1p64, 0x1p64}, -1), -0x1p103);
 }
@@ -370,7 +381,7 @@ TEST(JoinedSumTest, Float8ByHand) {
   EXPECT_EQ(sum({128, -0x1p-10}, {128, 0x1p-10}, 0), 0x1p14 - 0x1p-10);
   EXPECT_EQ(sum({128, 0x1p-10}, {128, 0x1p-10}, 0), 0x1p14);
   EXPECT_EQ(sum({128, 0, -0x1p-10}, {128, 0, 0x1p-10}, 0), 0x1p14);
-  // A term more than 25 binary places below counts as 0. A term 25 places below is cut down.
+  // A term more than 25 binary places below E counts as 0. A term 25 places below is cut down.
   EXPECT_EQ(sum({1}, {1}, -0x1p-26), 1);
   EXPECT_EQ(sum({1}, {1}, -0x1p-25), 1 - 0x1p-24);
 }
@@ -378,7 +389,8 @@ TEST(JoinedSumTest, Float8ByHand) {
 // CDNA1 and CDNA2 sum in pairs. Only CDNA2 flushes subnormals.
 TEST(PairsTest, ByHand) {
   for (const char* machine : {"cdna1", "cdna2"}) {
-    const double tiny = 0x1p-12;  // squared: half an ulp of 1
+    // The square of this is half an ulp of 1.
+    const double tiny = 0x1p-12;
     EXPECT_EQ(chunk_on(machine, "float16", {1, tiny, tiny, 0}, {1, tiny, tiny, 0}, 0), 1);
     EXPECT_EQ(chunk_on(machine, "float16", {1, 0, tiny, tiny}, {1, 0, tiny, tiny}, 0), 1 + 0x1p-23);
     EXPECT_EQ(chunk_on(machine, "float16", {tiny, tiny, 0, 0}, {tiny, tiny, 0, 0}, 1), 1 + 0x1p-23);

@@ -36,7 +36,8 @@ std::vector<float> by_oracle(const DotModel& model, const Problem& p) {
   return c;
 }
 
-// Compares the first rows of A, each with as many rows of k as B's numbers make, as separate sums.
+// Compares dot_rows() with the oracle. The sums are those of the first rows of A, each with k
+// numbers of B.
 void expect_rows(const DotModel& model, const Problem& p, const std::string& what) {
   const std::int64_t rows = std::min(p.m, p.n);
   std::vector<double> sums(p.c.begin(), p.c.begin() + rows);
@@ -52,7 +53,7 @@ void expect_rows(const DotModel& model, const Problem& p, const std::string& wha
   }
 }
 
-// The engine on every target and with one and two threads.
+// Compares the engine with the oracle, on every target and with one and two threads.
 void expect_oracle(const DotModel& model, const Problem& p, const std::string& what) {
   const std::vector<float> expected = by_oracle(model, p);
   for (const std::string& target : simd::available_targets()) {
@@ -87,7 +88,8 @@ std::vector<Row> rows() {
   std::vector<Row> all;
   for (const Machine& machine : machines()) {
     for (const DotModel& model : machine.dots) {
-      // The oracle itself computes chains of pairs and sums that the accumulator joins.
+      // The engine leaves chains of pairs and joined sums to the oracle, so that one family of
+      // inputs is enough for these.
       const bool by_oracle = model.sum_bits.value > 0 || model.order.value == ChunkOrder::kPairwise;
       for (const std::string& family : inputs::families()) {
         if (!by_oracle || family == inputs::families().front()) {
@@ -96,7 +98,8 @@ std::vector<Row> rows() {
       }
     }
   }
-  if (kAddressSanitizer) {  // which takes ten times as long: each fifth
+  // The address sanitizer takes ten times as long, so that it tests only every fifth row.
+  if (kAddressSanitizer) {
     std::size_t place = 0;
     std::erase_if(all, [&](const Row&) { return place++ % 5 != 0; });
   }
@@ -136,7 +139,7 @@ TEST_P(EngineTest, DeepProducts) {
   check(7, 3, 600);
 }
 
-// More rows than a block holds.
+// Tests more rows than a block of the engine holds.
 TEST_P(EngineTest, TallProducts) { check(203, 5, 9); }
 
 // There are more sums than the engine's registers hold, for every model, and deep enough for each
@@ -186,7 +189,8 @@ TEST(EngineShapeTest, DefaultThreads) {
   EXPECT_EQ(c, by_oracle(model, p));
 }
 
-// Strips and panels of mixed kinds: each element must not depend on its neighbours.
+// Mixes families of inputs in the engine's strips and panels. The result of an element must not
+// depend on its neighbours.
 TEST(EngineMixTest, FamiliesSideBySide) {
   const Format& format = format_named("bfloat16");
   const DotModel& model = dot_model(machine_named("ascend910b"), format);
@@ -210,7 +214,7 @@ TEST(EngineMixTest, FamiliesSideBySide) {
   expect_oracle(model, all, "mixed");
 }
 
-// Every term is -0, in a strip that needs split sums for its other rows.
+// Every term of the first row is -0, in a strip that needs split sums for its second row.
 TEST(EngineMixTest, NegativeZeroBesideAWideRow) {
   for (const char* input : {"float16", "bfloat16", "float32"}) {
     const DotModel& model = dot_model(machine_named("ascend910b"), format_named(input));
@@ -219,13 +223,13 @@ TEST(EngineMixTest, NegativeZeroBesideAWideRow) {
   }
 }
 
-// A tie that one bit decides. The bit lies just below the tie, or far away. First float64 is exact,
-// then only split sums are, and then no fast path is. The other side of the tie is one product, or
-// many.
+// One bit decides a tie. The bit lies just below the tie, or far away. First float64 is exact, then
+// only split sums are, and then no fast path is. The large part of the sum is one product, or 96.
 TEST(EngineTieTest, OneFarBitDecides) {
   for (const DotModel& model : machine_named("ascend910b").dots) {
     if (model.input == "int8" || model.input == "hfloat32") continue;
-    const int base = model.input == "float16" ? 20 : 0;  // room for small products
+    // float16 needs room for small products.
+    const int base = model.input == "float16" ? 20 : 0;
     const int farthest = model.input == "float16" ? base + 48 : 150;
     for (const auto& [ones, ulp] : {std::pair(1, -23), {96, -17}}) {
       for (int far = 25; far <= farthest; ++far) {
@@ -268,8 +272,8 @@ TEST(EngineTieTest, OneBitBeyondFloat64Decides) {
   }
 }
 
-// The same with an accumulator: 2^39 + 2^15, a tie of float32, and 2^-14, the 54th bit. Cauchy and
-// Schwarz allow no more than 2^40.
+// The sum with an accumulator spans 54 bits: 2^39 + 2^15 is a tie of float32, and 2^-14, the 54th
+// bit, decides it. The bound of the sum by Cauchy and Schwarz is no more than 2^40.
 TEST(EngineTieTest, OneBitBeyondFloat64OfAnAccumulatorDecides) {
   const DotModel& model = dot_model(machine_named("ascend910b"), format_named("bfloat16"));
   const Problem p{1, 1, 3, {0x1p8, 1 + 0x1p-7, 1}, {0x1p7, 1 + 0x1p-7, -(1 + 0x1p-6)}, {0x1p39f}};
@@ -333,7 +337,7 @@ TEST(EngineTieTest, AnAccumulatorOutgrowsFloat64) {
   expect_oracle(model, p, "four stretches");
 }
 
-// Accumulators that are too large for a tile, in another column than the first.
+// Tests accumulators that are too large for a tile, in any of its columns.
 TEST(EngineMixTest, LargeAccumulatorsInAnyColumn) {
   Random random(118, 2);
   for (const char* machine : {"hopper", "ampere", "volta", "blackwell"}) {
@@ -357,8 +361,8 @@ TEST(EngineMixTest, LargeAccumulatorsInAnyColumn) {
   }
 }
 
-// Sums of aligned terms near 2^118, the largest that tiles take. Products are some 20 bits below,
-// and their last bits are cut.
+// Tests sums of aligned terms near 2^118, the largest that tiles take. Products are some 20 bits
+// below, and their last bits are cut.
 TEST(EngineMixTest, AlignedSumsOfLargeAccumulators) {
   Random random(118, 1);
   for (const char* machine : {"hopper", "ampere", "blackwell"}) {
@@ -426,7 +430,7 @@ DotModel with_chunk(const char* input, int chunk) {
           {Rounding::kNearestEven, Provenance::kAssumed}};
 }
 
-// Chunk lengths that no row of the table has yet.
+// Tests chunk lengths that no row of the table has.
 class ChunkTest : public testing::TestWithParam<int> {};
 
 INSTANTIATE_TEST_SUITE_P(Length, ChunkTest, testing::Values(1, 2, 4, 8, 16, 32, 64, 128, 256),
@@ -442,12 +446,13 @@ TEST_P(ChunkTest, EveryFamily) {
   }
 }
 
-// The parts below the quantum of a split sum add up to more than float64 holds: a tie is decided by
-// one far bit that is lost there.
+// The parts of the products below the quantum of a split sum add up to more than float64 holds. One
+// far bit, which float64 would lose there, decides a tie.
 TEST_P(ChunkTest, LowPartsOfASplitSum) {
   const int terms = std::max(GetParam() - 4, 0) / 2 * 2;
   for (int at = 0; at < 35 * 5; ++at) {
-    const int low = 26 + at / 5, far = 96 + at % 5;  // 2^-50 or so is half a quantum
+    // Half a quantum is about 2^-50.
+    const int low = 26 + at / 5, far = 96 + at % 5;
     Problem p{1, 1, 0, {}, {}, {0.0f}};
     const auto add = [&](double factor, int exponent) {
       p.a.push_back(factor * std::ldexp(1.0, exponent / 2));
@@ -457,8 +462,8 @@ TEST_P(ChunkTest, LowPartsOfASplitSum) {
     add(1, 0);
     add(1, -24);                                   // a tie
     for (int i = 0; i < terms; ++i) add(1, -low);  // the low parts
-    add(1, -far);                                  // just above the tie
-    add(-terms / 2, 1 - low);                      // the low parts taken away
+    add(1, -far);                                  // puts the sum just above the tie
+    add(-terms / 2, 1 - low);                      // takes the low parts away
     const DotModel model = with_chunk("bfloat16", GetParam());
     if (GetParam() >= 4) {
       ASSERT_EQ(by_oracle(model, p)[0], 0x1.000002p0f) << low;
@@ -510,7 +515,7 @@ std::vector<Variant> variants() {
   add("fp8_promoted", fp8, [](DotModel& m) { m.promotion_interval.value = 64; });
   add("fp8_12", fp8, [](DotModel& m) { m.kept_bits.value = 12; });
   add("fp8_full_mantissa", fp8, [](DotModel& m) { m.mantissa_bits.value = 0; });
-  // Values next to the value that means "none".
+  // These values are next to the value that means "none".
   add("nearest_of_1_kept_bit", fused, [](DotModel& m) { m.kept_bits.value = 1; });
   add("mantissa_1", fused, [](DotModel& m) { m.mantissa_bits.value = 1; });
   add("flushed_inputs", fused, [](DotModel& m) { m.flush_inputs.value = true; });
@@ -524,10 +529,11 @@ std::vector<Variant> variants() {
   add("aligned_float16_accumulator", hopper, [](DotModel& m) { m.accumulator.value = "float16"; });
   add("aligned_sequential", hopper, [](DotModel& m) { m.order.value = ChunkOrder::kSequential; });
   add("joined_1", hopper, [](DotModel& m) { m.sum_bits.value = 1; });
-  // The smallest floors that matter beside the smallest normal of float32.
+  // With these floors, the last of the 25 kept bits is at 2^-126, the smallest normal number of
+  // float32, or just above it.
   add("floor_at_the_least", hopper, [](DotModel& m) { m.emax_floor.value = 25 - 126; });
   add("floor_above_the_least", hopper, [](DotModel& m) { m.emax_floor.value = 25 - 125; });
-  // a and b in different formats.
+  // a and b have different formats.
   add("float8_by_another", fp8, [](DotModel& m) { m.other_input = "float8_e5m2"; });
   add("float8_by_another_exchanged", fp8, [](DotModel& m) {
     m.input = "float8_e5m2";
@@ -566,7 +572,7 @@ TEST_P(VariantTest, EveryFamily) {
   const DotModel& model = GetParam().model;
   for (const std::string& family : inputs::families()) {
     auto p = make_for(model, family, 5, 9, 70);
-    // C is a value of the accumulator.
+    // C must be a value of the accumulator's format.
     for (float& c : p.c) {
       c = static_cast<float>(round_to(accumulator_format(model), static_cast<double>(c)));
     }
@@ -574,7 +580,7 @@ TEST_P(VariantTest, EveryFamily) {
   }
 }
 
-// Adds the sums of the parts as the parts prescribe, by hand.
+// Adds the sums of the parts in plain code, in the order and formats that `parts` prescribes.
 float met(const KParts& parts, float start, std::vector<float> sums) {
   const auto add = [&](float x, float y) {
     const float sum = x + y;
@@ -596,8 +602,8 @@ float met(const KParts& parts, float start, std::vector<float> sums) {
   return start;
 }
 
-// Parts of K, of one size and of several, in every order and format. Each part starts from 0 with
-// its own promotion.
+// Tests parts of K of one size and of several sizes, in every order and format. Each part starts
+// from 0 with its own promotion.
 TEST_P(VariantTest, SplitOverBlocks) {
   const DotModel& model = GetParam().model;
   const Format& half = format_named("float16");

@@ -1,4 +1,4 @@
-// The reference product against MPFR, on every SIMD target.
+// Compares the reference product with MPFR, on every SIMD target.
 #include "assay/machine/exact_matmul.h"
 
 #include <gtest/gtest.h>
@@ -108,7 +108,8 @@ TEST_P(ExactMatmulTest, Float64Operands) {
   }
 }
 
-// Condition numbers far beyond what plain float64 can sum: still correct to one ulp.
+// Sums whose condition numbers are far beyond what plain float64 can sum are still correct to one
+// ulp.
 TEST_P(ExactMatmulTest, IllConditionedSums) {
   Random random(32, 2);
   for (int round = 0; round < 100; ++round) {
@@ -194,7 +195,8 @@ TEST_P(ExactMatmulTest, Specials) {
     std::fill(p.b.begin(), p.b.end(), 1.0);
     std::fill(p.c.begin(), p.c.end(), c);
     const auto result = p.run();
-    for (const double v : result) {  // the vector part and the rest
+    // The elements of the vector part and those of the rest must be equal.
+    for (const double v : result) {
       EXPECT_TRUE(v == result[0] || (std::isnan(v) && std::isnan(result[0])));
     }
     return result[0];
@@ -248,7 +250,8 @@ void expect_bits(const Product& p, const std::vector<double>& expected, const st
 }
 
 void expect_rounded_once(const Product& p, const std::string& what) {
-  static std::map<std::string, std::vector<double>> known;  // by name, for all targets
+  // The expected results by name. All targets share them.
+  static std::map<std::string, std::vector<double>> known;
   const auto [place, is_new] = known.try_emplace(what);
   if (is_new) place->second = expected_of(p);
   expect_bits(p, place->second, what);
@@ -266,7 +269,7 @@ TEST_P(ExactMatmulTest, TilesRoundOnce) {
   }
 }
 
-// One row more than a block of rows of A, for any tile height of the targets.
+// Tests one row more than a block of rows of A has, for any tile height of the targets.
 TEST_P(ExactMatmulTest, ARowBeyondABlock) {
   for (const std::int64_t rows : {41, 43, 46, 49, 97}) {
     const auto drawn = inputs::make("normal", format_named("bfloat16"), rows, 40, 260, 6);
@@ -275,7 +278,7 @@ TEST_P(ExactMatmulTest, ARowBeyondABlock) {
   }
 }
 
-// Sums that no pair of float64 can hold, in one tile of many or in all tiles.
+// Tests sums that no pair of float64 can hold, in one tile of many or in all tiles.
 TEST_P(ExactMatmulTest, TilesOfEveryRange) {
   Random random(32, 5);
   for (const int spread : {0, 15, 24, 30, 45, 60, 200, 500}) {
@@ -293,7 +296,8 @@ TEST_P(ExactMatmulTest, TilesOfEveryRange) {
       const std::string what =
           "spread " + std::to_string(spread) + ", bits " + std::to_string(bits);
       expect_rounded_once(p, what);
-      for (std::int64_t i = 0; i < 4 * p.k; ++i) p.a[at(i)] = 1;  // only the first rows are easy
+      // The first four rows are now easy to sum.
+      for (std::int64_t i = 0; i < 4 * p.k; ++i) p.a[at(i)] = 1;
       for (double& v : p.b) v = std::ldexp(v, -spread);
       expect_rounded_once(p, "easy rows, " + what);
     }
@@ -314,11 +318,14 @@ TEST_P(ExactMatmulTest, TiesInEveryShape) {
       double* row = p.a.data() + i * kDepth;
       row[0] = 1;
       row[1 + random.below(100)] = i % 3 == 1 ? 0x1.8p-52 : 0x1p-53;
-      for (int e = 0; e < i % 5; ++e) {  // none, or some that may take each other away
+      // Adds up to four far products, some of which may cancel.
+      for (int e = 0; e < i % 5; ++e) {
         row[128 + random.below(128)] = random.below(2) != 0 ? 0x1p-106 : -0x1p-106;
       }
     }
-    if (m > 2) {  // as it was found: three of them, one place after the other
+    // This row has the data with which a defect was found: three far products in neighbouring
+    // places.
+    if (m > 2) {
       double* row = p.a.data() + 2 * kDepth;
       std::fill(row, row + kDepth, 0.0);
       row[0] = 1;
@@ -333,7 +340,8 @@ TEST_P(ExactMatmulTest, TiesInEveryShape) {
     for (double& v : p.b) v = random.normal();  // 53 bits each
     for (double& v : p.c) v = random.normal();
     expect_rounded_once(p, "beside ties, " + shape);
-    for (std::int64_t i = 0; i < m; ++i) {  // what takes all but the last bits away
+    // The second half of each row cancels all but the last bits of the first half.
+    for (std::int64_t i = 0; i < m; ++i) {
       double* row = p.a.data() + i * kDepth;
       for (std::int64_t k = 0; k < kDepth / 2; ++k) row[k + kDepth / 2] = -row[k];
       row[kDepth - 1] = 0x1p-90;
@@ -346,7 +354,7 @@ TEST_P(ExactMatmulTest, TiesInEveryShape) {
   }
 }
 
-// Sums whose partial sums overflow float64, and products below its range.
+// Tests sums whose partial sums overflow float64, and products below its range.
 TEST_P(ExactMatmulTest, EveryExponent) {
   Random random(32, 9);
   for (const auto& [m, n] : {std::array<std::int64_t, 2>{1, 3}, {7, 1}, {13, 37}}) {
@@ -369,11 +377,12 @@ TEST_P(ExactMatmulTest, EveryExponent) {
   for (const double v : p.run()) EXPECT_LT(v, 1e308);
 }
 
-// Rows of A, columns of B and elements of C that are not finite, and zeros with a sign, in products
-// of tiles.
+// Tests rows of A, columns of B and elements of C that are not finite, and zeros with a sign, in
+// products of tiles.
 TEST_P(ExactMatmulTest, SpecialsInTiles) {
   Random random(32, 6);
-  for (const double scale : {1.0, 0x1p60}) {  // in one part and in two
+  // The products are summed in one part or in two, depending on the scale.
+  for (const double scale : {1.0, 0x1p60}) {
     Product p = zeros(27, 66, 140);
     for (double& v : p.a) v = static_cast<double>(static_cast<float>(random.normal()));
     for (double& v : p.b) v = static_cast<double>(static_cast<float>(scale * random.normal()));
@@ -395,7 +404,7 @@ TEST_P(ExactMatmulTest, SpecialsInTiles) {
   }
 }
 
-// Factors of any exponent whose product is an ordinary number.
+// Factors of very large and very small exponents have a product of ordinary size.
 TEST_P(ExactMatmulTest, HugeTimesTiny) {
   Product p = zeros(1, 9, 2);
   p.a = {0x1.8p1000, -3};
@@ -415,11 +424,12 @@ TEST_P(ExactMatmulTest, NegativeZeros) {
   for (const double v : p.run()) ASSERT_FALSE(std::signbit(v));  // +0 + -0
   std::fill(p.c.begin(), p.c.end(), -0.0);
   for (const double v : p.run())
-    EXPECT_TRUE(std::signbit(v));  // as float64 arithmetic, and the dot models
+    // The sum of only -0 is -0, as in float64 arithmetic and in the dot models.
+    EXPECT_TRUE(std::signbit(v));
 }
 
-// Products near the largest float64, which no tile may drop, a few products far below it, and sums
-// that overflow.
+// Tests products near the largest float64, which no tile may drop, a few products far below it, and
+// sums that overflow.
 TEST_P(ExactMatmulTest, TilesOfHugeProducts) {
   Random random(32, 7);
   for (const int exponent : {480, 490, 495, 497, 500, 505, 508, 511}) {
@@ -462,7 +472,8 @@ TEST_P(ExactMatmulTest, TilesThatJustDoNotFit) {
 TEST_P(ExactMatmulTest, StretchesThatJustDoNotFit) {
   for (const int bits : {52, 53, 54}) {
     const double large = std::ldexp(1.0, bits - 1);
-    for (const bool begins : {false, true}) {  // whether C has it, or a product
+    // The large value is that of C or of a product.
+    for (const bool begins : {false, true}) {
       Product p = zeros(13, 40, 390);
       for (std::int64_t i = 0; i < p.m; ++i) {
         p.a[at(i * p.k)] = begins ? 0 : large / 0x1p26;

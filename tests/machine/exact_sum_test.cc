@@ -1,4 +1,4 @@
-// The long accumulator against MPFR.
+// Tests the long accumulator against MPFR.
 #include "assay/machine/exact_sum.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 
 using oracle::MpfrSum;
 
-// Random finite float32 of any exponent within the limits, either sign.
+// Returns a random finite float32 number of either sign, with any exponent within the limits.
 double draw(Random& random, int low, int high) {
   const int exponent = low + static_cast<int>(random.below(static_cast<unsigned>(high - low + 1)));
   const auto v = static_cast<double>(static_cast<float>(1 + random.uniform() / 2));
@@ -128,7 +128,7 @@ TEST(ExactSumTest, NearestOfEveryFloat64) {
                                    {sign * smallest, 0.25}}));
     ASSERT_NO_FATAL_FAILURE(check({{sign * largest, 1.0},
                                    {sign * 0x1p969, 0.5},
-                                   {sign * 0x1p969, 1.0},  // half an ulp and more: infinity
+                                   {sign * 0x1p969, 1.0},  // half an ulp or more gives infinity
                                    {-sign * 0x1p969, 1.0},
                                    {sign * largest, largest},
                                    {sign * largest, -largest}}));
@@ -137,7 +137,7 @@ TEST(ExactSumTest, NearestOfEveryFloat64) {
 
 TEST(ExactSumTest, TheEndsOfTheContract) {
   const double largest = 0x1.fffffep127, smallest = 0x1p-149;
-  // Products of float32 times a float32 product: [2^-560, 2^300).
+  // The accumulator accepts products of up to three float32 numbers, in [2^-560, 2^300).
   const std::vector<std::pair<double, double>> pairs = {
       {largest, largest},    {-largest, largest},   {smallest, smallest},
       {-smallest, smallest}, {largest, smallest},   {0x1p-280, 0x1p-280},
@@ -182,7 +182,8 @@ TEST(ExactSumTest, CarriesRunThroughTheWholeRegister) {
     sum.add(sign * 0x1p-149);
     EXPECT_EQ(sum.to_odd(), sign * 0x1p126);
     sum.add(sign * 0x1p-149);
-    EXPECT_EQ(sum.to_odd(), sign * 0x1.0000000000001p126);  // odd, for something is below
+    // The result is odd, because a smaller bit follows.
+    EXPECT_EQ(sum.to_odd(), sign * 0x1.0000000000001p126);
     sum.add(-sign * 0x1p126);
     EXPECT_EQ(sum.to_odd(), sign * 0x1p-149);
   }
@@ -197,14 +198,15 @@ TEST(ExactSumTest, ManyAdditionsDoNotOverflowALimb) {
   ASSERT_NO_FATAL_FAILURE(expect_same(sum, exact));
 }
 
-// Rounding to odd and then to float32 is what rounding once would give.
+// Rounding to odd and then to float32 gives the same result as rounding once.
 TEST(ExactSumTest, SecondRoundingIsInnocent) {
   Random random(31, 4);
   const Format& f32 = format_named("float32");
   for (int round = 0; round < 20000; ++round) {
     ExactSum sum;
     MpfrSum exact;
-    // A float32, half its last place, and a tiny term: the tie and both of its sides.
+    // The sum is that of a float32 number, half its last place, and a tiny term. It is a tie, or
+    // lies on either side of it.
     const int exponent = static_cast<int>(random.below(200)) - 120;
     const double base = std::ldexp(static_cast<double>(8388608 + random.below(8388608)), exponent);
     const double sign = random.below(2) != 0 ? 1 : -1;

@@ -41,7 +41,7 @@ TEST(FunctionErrorTest, EveryUnitHasARowForEveryFunction) {
             "unknown library of functions 'cudaa': d");
 }
 
-// Figures of the vendor's table, typed again.
+// Compares the table with the vendor's figures, which are typed here again.
 TEST(FunctionErrorTest, CudasFigures) {
   struct Figure {
     const char *function, *dtype;
@@ -93,7 +93,7 @@ TEST(FunctionErrorTest, Ranges) {
   const double e = std::exp(1.0), nearest = static_cast<float>(e), ulp = 0x1p-22;
   EXPECT_EQ(exp.range(1, e).low, nearest - 2 * ulp);
   EXPECT_EQ(exp.range(1, e).high, nearest + 2 * ulp);
-  // At the end of the range: infinity, and the largest numbers.
+  // At the end of the range, infinity and the largest numbers are right results.
   const double beyond = 0x1.ffffffp127;  // rounds to infinity
   EXPECT_EQ(exp.range(88.72, beyond).high, HUGE_VAL);
   EXPECT_EQ(exp.range(88.72, beyond).low, max_finite(format_named("float32")) - 0x1p104);

@@ -37,7 +37,7 @@ class Mpfr {
   Mpfr(const Mpfr&) = delete;
   Mpfr& operator=(const Mpfr&) = delete;
 
-  // f(x) in 160 bits.
+  // Returns f(x), computed in 160 bits.
   mpfr_srcptr function(VectorOp op, double x) {
     mpfr_set_d(x_, x, MPFR_RNDN);
     switch (op) {
@@ -73,7 +73,7 @@ class Mpfr {
     }
     return round_to(f, odd);
   }
-  // |value - f(x)| in ulps of float64.
+  // Returns |value - f(x)| in ulps of float64.
   double ulps(VectorOp op, double x, double value) {
     mpfr_srcptr exact = function(op, x);
     const double nearest = mpfr_get_d(exact, MPFR_RNDN);
@@ -89,7 +89,8 @@ class Mpfr {
 // 1/sqrt(-0): MPFR says +infinity, IEEE 754 -infinity.
 bool is_minus_zero(double x) { return x == 0 && std::signbit(x); }
 
-// Every float16 to float16, every bfloat16 to float32: correctly rounded.
+// The functions of every float16 number in float16, and of every bfloat16 number in float32, are
+// correctly rounded.
 TEST(FunctionsTest, Of16BitsAreCorrectlyRounded) {
   Mpfr mpfr;
   for (const VectorOp op : kFunctions) {

@@ -27,7 +27,8 @@ struct Source {
 
   double rounded(double v) const { return round_to(format, v); }
   double normal(double scale = 1) { return rounded(scale * random.normal()); }
-  // Significant bits of a normal draw, an exponent within `spread` binades of `center`.
+  // Returns a number with random significant bits and an exponent within `spread` binades of
+  // `center`.
   double wide(int spread, int center = 0) {
     const auto span = static_cast<std::uint64_t>(2 * spread + 1);
     const int exponent = static_cast<int>(random.below(span)) - spread + center;
@@ -81,7 +82,7 @@ inline Problem make(const std::string& family, const Format& format, std::int64_
     for (float& v : p.c) v = static_cast<float>(each());
   };
   const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
-  // The largest magnitude whose square is far inside float32.
+  // The largest size of a factor. Its square is far inside float32's range.
   const double large = std::min(max_finite(format), 0x1p62);
   const double infinity = std::numeric_limits<double>::infinity();
   const double nan = std::numeric_limits<double>::quiet_NaN();
@@ -116,7 +117,8 @@ inline Problem make(const std::string& family, const Format& format, std::int64_
     });
     fill_c([&] { return random.normal() * 0x1p-140; });
   }
-  if (family == "tiny_and_one") {  // results on both sides of float32's underflow
+  // Results lie on both sides of float32's underflow.
+  if (family == "tiny_and_one") {
     const int low = std::max(format.min_exponent(), -80);
     fill([&] { return random.below(2) != 0 ? draw.wide(4, low) : draw.wide(1); });
     fill_c([&] { return random.below(2) != 0 ? 0.0 : random.normal() * 0x1p-149; });
@@ -156,7 +158,8 @@ inline Problem make(const std::string& family, const Format& format, std::int64_
     });
     fill_c([&] { return (random.uniform() - 0.5) * 0x1.fffffep128; });
   }
-  if (family == "overflowing") {  // some sums leave float32 on the way, some come back too late
+  // Some sums leave the range of float32 on the way, and some of these come back too late.
+  if (family == "overflowing") {
     const double size = std::min(max_finite(format), 0x1p64);
     fill([&] { return random.below(3) == 0 ? draw.one_of({size, -size}) : draw.normal(); });
     fill_c([&] { return random.below(4) == 0 ? 0x1.fffffep127 : 0.0; });
@@ -197,7 +200,7 @@ inline Problem make(const std::string& family, const Format& format, std::int64_
   return p;
 }
 
-// Bits of a float32, every NaN alike.
+// Returns the bits of a float32 number. All NaNs have the same bits.
 inline std::uint32_t bits(float v) {
   return std::isnan(v) ? 0x7fc00000u : std::bit_cast<std::uint32_t>(v);
 }

@@ -27,7 +27,7 @@ TEST_P(JoinedSums, AreThoseOfTheOracle) {
   const DotModel& model = dot_model(machine_named(name), f);
   Random random(20261129, 5);
   for (int round = 0; round < 60; ++round) {
-    // The last sums continue after one stretch of the kernel.
+    // The sums of the last round are longer than one stretch of the kernel.
     const std::int64_t m = 1 + round % 3, n = 1 + round % 11,
                        k = round == 59 ? 4200 : 1 + 7 * (round % 13);
     const int spread = round % 4 * 8, kind = round % 5;

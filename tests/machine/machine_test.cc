@@ -40,8 +40,8 @@ TEST(MachinesTest, RowsAreComplete) {
   }
 }
 
-// docs/machines.md: the cube unit accumulates in float32. It rounds after 4 products for float32,
-// and after 16 products for 16-bit inputs.
+// By docs/machines.md, the cube unit accumulates in float32. It rounds after 4 products for
+// float32, and after 16 products for 16-bit inputs.
 TEST(MachinesTest, Ascend910b) {
   const Machine& machine = machine_named("ascend910b");
   for (const auto& [input, chunk] : {std::pair("float16", 16), {"bfloat16", 16}, {"float32", 4}}) {
@@ -55,7 +55,7 @@ TEST(MachinesTest, Ascend910b) {
   }
 }
 
-// docs/machines.md: chunk, kept bits and mantissa of the tensor cores.
+// The chunk, the kept bits and the mantissa bits of the tensor cores are those of docs/machines.md.
 TEST(MachinesTest, TensorCores) {
   const struct {
     const char *machine, *input;
@@ -149,8 +149,8 @@ TEST(MachinesTest, HowEachParameterIsKnown) {
   for (const auto& row : rows) {
     const DotModel& model = dot_model(machine_named(row.machine), format_named(row.input));
     EXPECT_EQ(how_known(model), row.letters) << row.machine << " " << row.input;
-    // Products are rounded in pairs, and on a processor without fused multiply-adds
-    // (docs/machines.md).
+    // Products are rounded before they are added in pairs, and on a processor without fused
+    // multiply-adds (docs/machines.md).
     const std::string machine = row.machine;
     const bool rounds = machine == "cpu_mul_add" || model.order.value == ChunkOrder::kPairwise;
     EXPECT_EQ(model.round_products.value, rounds) << row.machine << " " << row.input;
@@ -167,7 +167,8 @@ TEST(MachinesTest, HowEachParameterIsKnown) {
   EXPECT_EQ(all, std::size(rows));
 }
 
-// docs/machines.md: plain cores, integers, and units that are known only from publications.
+// Plain cores, integers, and units that are known only from publications are those of
+// docs/machines.md.
 TEST(MachinesTest, OtherUnits) {
   const DotModel& plain = dot_model(machine_named("hopper"), format_named("float32"));
   EXPECT_EQ(plain.chunk.value, 1);
@@ -378,7 +379,7 @@ TEST(MachinesTest, EightProductsOfHfloat32AreAddedBeforeARounding) {
   EXPECT_EQ(model.chunk.how, Provenance::kAssumed);
 }
 
-// The text has one line for each dtype of each library.
+// The text on function libraries has one line for each dtype of each library.
 TEST(FunctionLibraries, EachDtypeOfALibraryIsALine) {
   std::map<std::string, std::vector<std::string>> wanted, found;
   for (const FunctionError& row : function_errors()) {

@@ -11,7 +11,8 @@ namespace assay::oracle {
 
 class MpfrSum {
  public:
-  // Wide enough for products of any two float64 within 2^+-600 of each other.
+  // The default precision is wide enough for products of any two float64 within 2^+-600 of each
+  // other.
   explicit MpfrSum(mpfr_prec_t precision = 2400) {
     mpfr_init2(sum_, precision);
     mpfr_init2(product_, 110);
@@ -34,7 +35,7 @@ class MpfrSum {
 
   mpfr_srcptr get() const { return sum_; }
   double nearest() const { return mpfr_get_d(sum_, MPFR_RNDN); }
-  // Rounded once, subnormals and overflow included.
+  // Returns the sum rounded once to float32, with subnormals and overflow.
   float nearest_float32() const { return mpfr_get_flt(sum_, MPFR_RNDN); }
   float float32(mpfr_rnd_t mode) const { return mpfr_get_flt(sum_, mode); }
   // Rounds toward zero, and sets the last bit if that is inexact.
@@ -43,11 +44,12 @@ class MpfrSum {
     if (mpfr_cmp_d(sum_, v) == 0) return v;
     int exponent;
     const auto significand = static_cast<std::int64_t>(std::ldexp(std::frexp(v, &exponent), 53));
-    const std::int64_t odd = significand | 1;  // of two's complement: for a negative one see below
+    // For a negative number in two's complement, this is not the last bit of its size. See below.
+    const std::int64_t odd = significand | 1;
     if (v >= 0) return std::ldexp(static_cast<double>(odd), exponent - 53);
     return -std::ldexp(static_cast<double>((-significand) | 1), exponent - 53);
   }
-  // |v - sum| in units of the last place of the sum rounded to float64.
+  // Returns |v - sum| in units of the last place of the sum rounded to float64.
   double ulps_from(double v) {
     const double exact = nearest();
     mpfr_set_prec(product_, 2400);

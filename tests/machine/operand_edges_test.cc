@@ -51,7 +51,8 @@ class EndOfPage {
 struct Sizes {
   std::int64_t m, n, k;
 };
-// One element, less than a tile, whole tiles of some targets, and one more of everything.
+// Sizes of products: one element, less than a tile, whole tiles of some targets, and one more than
+// that in every dimension.
 constexpr Sizes kSizes[] = {{1, 1, 1},   {1, 9, 5},    {7, 1, 130},  {8, 16, 8},
                             {13, 37, 9}, {25, 17, 70}, {49, 33, 129}};
 
@@ -90,7 +91,7 @@ TEST(OperandEdges, OfTheReferenceProduct) {
   }
 }
 
-// One path of each kind through the engine: chains, exact chunks, aligned sums and the oracle.
+// Takes each kind of path through the engine: chains, exact chunks, aligned sums and the oracle.
 TEST(OperandEdges, OfTheEngine) {
   const std::array<std::array<const char*, 2>, 6> units = {{{"cpu_fma", "float32"},
                                                             {"cpu_mul_add", "float32"},

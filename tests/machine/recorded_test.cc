@@ -214,7 +214,7 @@ TEST(MachineRecorded, NoiseAndBounds) {
   }
 }
 
-// Functions on both sides of the borders between their pieces.
+// Records functions on both sides of the borders between their pieces.
 TEST(MachineRecorded, Functions) {
   std::vector<std::string> lines;
   const auto add = [&](const char* name, double (*function)(double),

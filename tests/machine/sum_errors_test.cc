@@ -1,4 +1,5 @@
-// The vector kernel of sum_errors() against its scalar oracle, on every machine and SIMD target.
+// Compares the vector kernel of sum_errors() with its scalar oracle, on every machine and SIMD
+// target.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +16,7 @@
 namespace assay {
 namespace {
 
-// The parameters that variants of a machine may have, beside those of the table's rows.
+// Variants of machines with parameters that no row of the table has.
 constexpr const char* kVariants[] = {
     "ascend910b,order=sequential,chunk=6,flush_inputs=1,flush_sums=1",
     "ascend910b,order=sequential,round_products=1,chunk=5",

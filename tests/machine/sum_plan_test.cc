@@ -27,7 +27,7 @@ SumStage lanes(std::int64_t count, std::int64_t vector = 1, std::int64_t accumul
       .family = SumFamily::kLanes, .lanes = count, .vector = vector, .accumulators = accumulators};
 }
 
-// Any member of the families.
+// Returns a random stage of any family.
 SumStage any_stage(Random& random) {
   const auto draw = [&](std::uint64_t most) {
     return static_cast<std::int64_t>(1 + random.below(most));
@@ -155,7 +155,7 @@ TEST(SumPlanTest, TreesByHand) {
   EXPECT_EQ(additions({s}, 4), "0+1 0+2 0+3");
   // Two lanes that take two elements at a time: 0 1 4 5 and 2 3 6 7.
   EXPECT_EQ(additions({lanes(2, 2)}, 8), "0+1 2+3 0+4 0+5 2+6 2+7 0+2");
-  // With two accumulators each: 0 4, 1 5 and 2 6, 3 7.
+  // With two accumulators each, the first lane adds 0 4 and 1 5, and the second lane 2 6 and 3 7.
   EXPECT_EQ(additions({lanes(2, 2, 2)}, 8), "0+4 1+5 2+6 3+7 0+1 2+3 0+2");
   // One lane of two accumulators: the even elements, and the odd ones.
   EXPECT_EQ(additions({lanes(1, 1, 2)}, 5), "0+2 1+3 0+4 0+1");
@@ -167,14 +167,15 @@ TEST(SumPlanTest, TreesByHand) {
   EXPECT_EQ(additions({s}, 4), "0+2 1+3 0+1");
   // Lanes without an element add nothing.
   EXPECT_EQ(additions({lanes(64)}, 3), "0+2 0+1");
-  // Whole rounds, and the rest one by one; with a narrower tail before it.
+  // Lanes add only whole rounds, and the other elements are added one by one. With `tail_lanes`,
+  // fewer lanes first add as much of the rest as they can.
   s = lanes(4);
   s.round = 4;
   EXPECT_EQ(additions({s}, 7), "0+2 1+3 0+1 0+4 0+5 0+6");
   s.tail_lanes = 2;
   EXPECT_EQ(additions({s}, 7), "0+2 1+3 0+1 4+5 0+4 0+6");
   EXPECT_EQ(additions({s}, 3), "0+1 0+2");
-  // Halves of whole rounds: 0 1 and 2 3 4 5 6, which are 2 3 and 4 5 6.
+  // Halves are cut at whole rounds: 0 1 and 2 3 4 5 6, and the second half is 2 3 and 4 5 6.
   s = lanes(2);
   s.family = SumFamily::kHalves;
   s.round = 2;
@@ -193,7 +194,8 @@ TEST(SumPlanTest, DepthIsTheLongestPath) {
   EXPECT_EQ(depth({{.family = SumFamily::kSequential}}, 100),
             std::pair(std::int64_t{99}, std::int64_t{0}));
   EXPECT_EQ(depth({{}}, 100), std::pair(std::int64_t{7}, std::int64_t{0}));
-  // 32 lanes, 4 accumulators of 8 elements each: 7, then 3, then 5.
+  // 32 lanes have 4 accumulators of 8 elements each: 7 additions in an accumulator, then 3, then 5,
+  // which is a depth of 15.
   EXPECT_EQ(depth({lanes(32, 4, 4)}, 1024), std::pair(std::int64_t{15}, std::int64_t{0}));
   EXPECT_EQ(depth({lanes(64), 64, lanes(32, 4, 4)}, 65536),
             std::pair(std::int64_t{6}, std::int64_t{15}));

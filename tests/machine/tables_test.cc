@@ -1,4 +1,5 @@
-// The tables of the room, entry by entry, typed again from docs/machines.md and the vendors' texts.
+// Compares the tables of the room, entry by entry, with texts that were typed again from
+// docs/machines.md and the vendors' texts.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -19,7 +20,8 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-// Chunk, accumulator, rounding and order, and then the parameters beyond a plain sum.
+// Returns a line with the chunk, accumulator, rounding and order, and then the parameters beyond a
+// plain sum.
 std::string dot_text(const DotModel& m) {
   std::string text = formatted("{} {} {} {} {}", m.input, m.chunk.value, m.accumulator.value,
                                rounding_name(m.rounding.value), order_word(m.order.value));
@@ -111,8 +113,8 @@ TEST(Tables, MatrixUnits) {
   EXPECT_EQ(lines, wanted);
 }
 
-// Overflow, subnormals, multiply-add, tanh, library and the operations that int8 is made of, each
-// with the first letter of its provenance. Then the formats: unit and repeat.
+// A line has overflow, subnormals, multiply-add, tanh, library and the operations that int8 is made
+// of, each with the first letter of its provenance. Then follow the formats with unit and repeat.
 TEST(Tables, VectorUnits) {
   const auto letter = [](Provenance how) { return provenance_word(how).substr(0, 1); };
   Lines lines;
@@ -150,8 +152,8 @@ TEST(Tables, VectorUnits) {
   EXPECT_EQ(lines, wanted);
 }
 
-// Library, dtype and ulps of exp, log, sqrt, rsqrt, tanh and erf, in this order. -1 means that the
-// library does not have the function.
+// A line has the library, the dtype, and the ulps of exp, log, sqrt, rsqrt, tanh and erf, in this
+// order. -1 means that the library does not have the function.
 TEST(Tables, UlpsOfFunctions) {
   const struct {
     const char *library, *dtype;
@@ -184,7 +186,7 @@ TEST(Tables, UlpsOfFunctions) {
       EXPECT_EQ(found->low, fast && name == "log" ? 0.5 : 0);
       EXPECT_EQ(found->high, fast && name == "log" ? 2 : 0);
       EXPECT_EQ(found->relative, fast && name == "tanh" ? 0x1p-11 : 0);
-      // 2^-21.41, rounded up in its 24th bit.
+      // The bound is 2^-21.41, rounded up in its 24th bit.
       EXPECT_EQ(found->absolute, fast && name == "log" ? 0x1.8157dap-22 : 0);
     }
   }
@@ -229,7 +231,7 @@ TEST(Tables, RangesAtTheirEnds) {
   EXPECT_EQ(range("cuda_fast", "tanh", "float32", -1, -0.5),
             wanted(-0.5 - 0x1p-12, -0.5 + 0x1p-12));
   EXPECT_EQ(range("cuda", "log", "float32", 0, -HUGE_VAL), wanted(-HUGE_VAL, -HUGE_VAL));
-  // floor(1.173 |x|) counts only whole units.
+  // exp of cuda_fast has an error of 2 + floor(1.173 |x|) ulps, which counts only whole ulps.
   const FunctionError& fast = *find_function_error("cuda_fast", "exp", format_named("float32"));
   for (const auto& [x, ulps] : {std::pair(0.0, 2), {0.8, 2}, {0.86, 3}, {-1.7, 3}, {-1.71, 4}}) {
     EXPECT_EQ(fast.ulps_at(x), ulps) << x;

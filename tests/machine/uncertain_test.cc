@@ -25,7 +25,8 @@ TEST(Uncertain, LowestBitIsThatOfTheValue) {
   EXPECT_EQ(Uncertain::lowest_bit(0), Uncertain::kAnyGrid);
 }
 
-// With every remainder once, the mean and variance of a rounding are those of the formulas.
+// Rounds numbers with every possible remainder once. The mean and variance of their errors are
+// those of the formulas.
 TEST(Uncertain, RoundingHasTheMomentsOfItsRemainders) {
   const Format& half = format_named("float16");
   for (const Rounding rounding : {Rounding::kNearestEven, Rounding::kNearestAway,
@@ -34,7 +35,8 @@ TEST(Uncertain, RoundingHasTheMomentsOfItsRemainders) {
       for (const double sign : {1.0, -1.0}) {
         const double unit = 0x1p-10, part = std::ldexp(unit, -bits);
         double mean = 0, square = 0;
-        const int count = 2 << bits;  // from an even multiple to the next
+        // The numbers go from an even multiple of the unit to the next even one.
+        const int count = 2 << bits;
         for (int i = 0; i < count; ++i) {
           const double value = sign * (1.5 + i * part);
           const double error = round_to(half, value, rounding) - value;
@@ -52,7 +54,8 @@ TEST(Uncertain, RoundingHasTheMomentsOfItsRemainders) {
   }
 }
 
-// The same for odd multiples only: the lowest bit of an exact number is known to be 1.
+// Rounds only odd multiples of the smallest part, because the lowest bit of an exact number is
+// known to be 1. The mean and variance of their errors are those of the formulas, too.
 TEST(Uncertain, RoundingOfOddMultiplesHasTheirMoments) {
   const Format& half = format_named("float16");
   for (const Rounding rounding : {Rounding::kNearestEven, Rounding::kNearestAway,
@@ -124,7 +127,7 @@ TEST(Uncertain, MultiplesOfTheUnitHaveNoError) {
   EXPECT_EQ(zero.variance, 0);
 }
 
-// Less than half a unit is lost, and this loss is not random.
+// A number below half a unit is lost, and this loss is not random.
 TEST(Uncertain, WhatIsBelowHalfAUnitIsLost) {
   Uncertain number = Uncertain::inexact(0x1.3p-27);
   number.round(RoundingStep(format_named("float16")));
@@ -194,8 +197,8 @@ TEST(SumErrorsOfSubnormals, AreSaidToBeFlushed) {
   EXPECT_FALSE(sum_errors(model, 1, 1, 1, {0x1p-120}, {1}, {}, StartOfSum::kFirst, false).flushes);
 }
 
-// A last rounding that the output shows is left out. A bias that is added last has its own
-// rounding.
+// If the output shows the last rounding, this rounding is left out. A bias that is added last has
+// its own rounding.
 TEST(SumErrorsOfOneProduct, LeaveOutTheLastRounding) {
   const DotModel& model = dot_model(machine_named("cpu_fma"), format_named("float32"));
   const std::vector<double> a = {1 + 0x1p-23}, b = {1 + 0x1p-22};

@@ -27,7 +27,8 @@ constexpr VectorOp kEveryOp[] = {VectorOp::kAdd, VectorOp::kSub,  VectorOp::kMul
                                  VectorOp::kLog, VectorOp::kSqrt, VectorOp::kRsqrt, VectorOp::kTanh,
                                  VectorOp::kErf};
 
-// Operands continue after the n elements of the call. Results do not.
+// Calls an operation for n elements, while the arrays are longer. The operands continue after these
+// elements, but nothing may be written behind the n results.
 template <typename T>
 void expect_nothing_behind(const VectorArithmetic& unit, VectorOp op, std::int64_t n) {
   SCOPED_TRACE(formatted("{} op {} of {}", vectors::text_of(unit), static_cast<int>(op), n));
@@ -87,7 +88,8 @@ TEST(VectorEdges, EndsOfTheRange) {
         double to = 5;
         vector_apply(unit, VectorOp::kAdd, 1, &x, &zero, &zero, &to);
         EXPECT_TRUE(same(to, wanted)) << x;
-        // A product with 1 has the same result. A maximum returns the larger operand unchanged.
+        // A product with 1 has the same result as the sum with 0. A maximum returns the larger
+        // operand unchanged.
         const double one = 1;
         vector_apply(unit, VectorOp::kMul, 1, &x, &one, &one, &to);
         EXPECT_TRUE(same(to, wanted)) << x;
@@ -141,7 +143,7 @@ TEST(VectorEdges, OrdersThatRoundByHand) {
       {ReduceOrder::kHighDim, 3, 2054},     // 2048 + 1 = 2048 + 3 = 2052, + 2
       {ReduceOrder::kBlock, 2, 2054},       // 2048, 2, 2, 2 in float32
       {ReduceOrder::kBlock, 8, 2054},
-      {ReduceOrder::kBlock, 1, 2055},  // in float32 nothing is lost
+      {ReduceOrder::kBlock, 1, 2055},  // blocks of 1 are added in float32, which loses nothing
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(formatted("order {} of {}", static_cast<int>(row.order), row.chunk));

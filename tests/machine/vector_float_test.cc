@@ -40,7 +40,8 @@ std::vector<VectorArithmetic> fast_units() {
 
 TEST(VectorFloatTest, IsForFloat16AndFloat32) {
   EXPECT_EQ(fast_units().size(), 16u);
-  EXPECT_FALSE(fits_float32(unit_of("bfloat16")));  // whose products underflow float32
+  // The products of bfloat16 numbers may underflow float32.
+  EXPECT_FALSE(fits_float32(unit_of("bfloat16")));
   EXPECT_FALSE(fits_float32(unit_of("float64")));
   EXPECT_FALSE(fits_float32(unit_of("tfloat32")));
 }

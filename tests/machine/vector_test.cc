@@ -121,7 +121,8 @@ TEST(VectorOracleTest, AFusedMultiplyAddIsNotRoundedTwice) {
 }
 
 TEST(VectorOracleTest, OneRoundingAndTwoDiffer) {
-  const double a = 1 + 0x1p-10, c = -(1 + 0x1p-9);  // in float16 a * a is 1 + 2^-9 + 2^-20
+  // a * a is 1 + 2^-9 + 2^-20, which float16 rounds to 1 + 2^-9.
+  const double a = 1 + 0x1p-10, c = -(1 + 0x1p-9);
   for (const bool fused : {true, false}) {
     const auto unit = unit_of("float16", Overflow::kIeee, Subnormals::kGradual, fused);
     EXPECT_EQ(vector_oracle(unit, VectorOp::kFma, a, a, c), fused ? 0x1p-20 : 0.0);
@@ -138,14 +139,16 @@ TEST(VectorOracleTest, MaximumAndMinimum) {
   is(VectorOp::kMin, 1, 2, 1);
   is(VectorOp::kMax, 0.0, -0.0, 0.0);
   is(VectorOp::kMin, 0.0, -0.0, -0.0);
-  is(VectorOp::kMax, -kInfinity, 0x1p-24, 0x1p-24);  // no policy touches what is kept
+  // A maximum returns the operand unchanged, whatever the policy.
+  is(VectorOp::kMax, -kInfinity, 0x1p-24, 0x1p-24);
   is(VectorOp::kMin, kNan, 1, kNan);
   is(VectorOp::kMax, kNan, kInfinity, kNan);
 }
 
 TEST(VectorOracleTest, Policies) {
   const auto ieee = unit_of("float16"), saturating = unit_of("float16", Overflow::kSaturate);
-  EXPECT_EQ(vector_oracle(ieee, VectorOp::kAdd, 65504, 16), kInfinity);  // the tie goes to 65536
+  // 65520 is a tie. It is rounded to 65536, which overflows.
+  EXPECT_EQ(vector_oracle(ieee, VectorOp::kAdd, 65504, 16), kInfinity);
   EXPECT_EQ(vector_oracle(ieee, VectorOp::kAdd, 65504, 15.9921875), 65504);
   EXPECT_EQ(vector_oracle(saturating, VectorOp::kMul, 300, -300), -65504);
   EXPECT_EQ(vector_oracle(saturating, VectorOp::kSub, kInfinity, kInfinity), 0);
@@ -233,7 +236,7 @@ TEST_P(OnTarget, ReductionsAreTheOracleColumnByColumn) {
   }
 }
 
-// Numbers that end before a page that may not be read.
+// An array of numbers that ends before a page that may not be read.
 template <typename T>
 class BeforeAGap {
  public:
@@ -312,13 +315,13 @@ TEST(ReduceOrderTest, SumsMayBeTheLargestNumber) {
 
 TEST(ReduceOrderTest, ByHand) {
   const auto half = unit_of("float16");
-  // 2048 + 1 is a tie, and stays 2048.
+  // In float16, 2048 + 1 is a tie, which is rounded to 2048.
   const std::vector<double> x = {2048, 1, 1, 1, 1, 1};
   EXPECT_EQ(reduced(half, ReduceOrder::kSequential, 1, x), 2048);
   EXPECT_EQ(reduced(half, ReduceOrder::kPairwise, 1, x), 2052);  // (2048 + 2) + 2
   EXPECT_EQ(reduced(half, ReduceOrder::kFirstN, 2, x), 2052);    // (2048 + 2) + 2
   EXPECT_EQ(reduced(half, ReduceOrder::kFirstN, 3, x), 2052);    // (2048 + 1) + (2 + 1), a tie
-  EXPECT_EQ(reduced(half, ReduceOrder::kBlock, 3, x), 2051);     // the same in float32
+  EXPECT_EQ(reduced(half, ReduceOrder::kBlock, 3, x), 2051);     // 2048 + 3, added in float32
   EXPECT_EQ(reduced(half, ReduceOrder::kHighDim, 1, x), 2052);
   EXPECT_EQ(reduced(half, ReduceOrder::kPairwise, 1, {}), 0);
   EXPECT_TRUE(std::signbit(reduced(half, ReduceOrder::kPairwise, 1, {-0.0, -0.0, -0.0})));
@@ -333,7 +336,8 @@ TEST(ReduceOrderTest, ManyOnes) {
   EXPECT_EQ(reduced(half, ReduceOrder::kFirstN, 128, ones), 6000);
 }
 
-// Repeats are powers of two, so that a tree over their trees equals one tree over all elements.
+// The repeats of units are powers of two, so that a tree over the trees of the repeats equals one
+// tree over all elements.
 TEST(ReduceOrderTest, ATreeOverRepeatsIsOneTree) {
   const auto unit = unit_of("float16");
   bool first_n_differs = false;
@@ -370,7 +374,7 @@ TEST(VectorModelTest, RowsAreComplete) {
   EXPECT_EQ(find_vector_model("exact"), nullptr);
 }
 
-// So that every operator runs on every machine.
+// Every machine has a vector unit, so that every operator runs on it.
 TEST(VectorModelTest, EveryMachineHasOne) {
   for (const Machine& machine : machines()) {
     if (!machine.has_matrix_unit()) continue;
