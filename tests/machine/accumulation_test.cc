@@ -405,8 +405,8 @@ TEST(ElementBounds, HoldForTruncatedSumsThatGrow) {
 
 // The bound by hand is 16 standard deviations of 100 roundings. Each rounding has the variance u^2
 // / 3 times the square of the partial sum. In any order, this square is S / 3 + V / 6 in the mean,
-// where S is the square of the sum and V is K times the sum of the squares of the products. If the
-// partial sums in the order of the products are larger, the bound uses these.
+// where S is the square of the sum and V the sum of the squares of the products. If the partial
+// sums in the order of the products are larger, the bound uses these.
 TEST(ElementBounds, OfAnyOrderByHand) {
   const Accumulation sums(nullptr, 100);
   const auto chance = [&](double reference, double prefix_squares) {

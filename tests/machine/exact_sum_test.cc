@@ -137,7 +137,8 @@ TEST(ExactSumTest, NearestOfEveryFloat64) {
 
 TEST(ExactSumTest, TheEndsOfTheContract) {
   const double largest = 0x1.fffffep127, smallest = 0x1p-149;
-  // The accumulator accepts products of up to three float32 numbers, in [2^-560, 2^300).
+  // The sizes of these products reach from 2^-560 to just below 2^300, beyond those of products of
+  // float32 numbers.
   const std::vector<std::pair<double, double>> pairs = {
       {largest, largest},    {-largest, largest},   {smallest, smallest},
       {-smallest, smallest}, {largest, smallest},   {0x1p-280, 0x1p-280},
