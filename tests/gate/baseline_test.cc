@@ -79,8 +79,8 @@ TEST(Baseline, FindsACaseAgain) {
   EXPECT_EQ(later.cases.size(), 1u) << "what the run did not choose has not disappeared";
 }
 
-// Repeats widen the recorded range of each metric. The worst ratio to another standard's bound does
-// not widen the range: it replaces it.
+// Repeats widen the recorded range of each metric. If the standard has changed, the worst ratio to
+// its bound replaces the recorded range instead.
 TEST(Baseline, RepeatsWidenTheEntries) {
   const Baseline first = baseline_of(report_with({passed("x", 1, 0.5)}));
   const Baseline second = updated(first, report_with({passed("x", 3, 0.25)}), every, true);
@@ -122,7 +122,7 @@ TEST(Baseline, GrowsByItsNoiseAlone) {
 
 // If a theory gives the expected errors, a metric may grow by as much as the root mean square may
 // differ between right results. Squares may be between a quarter and four times the expected ones,
-// which is a factor of 4. Other metrics do not use the theory.
+// so that two root mean squares may differ by a factor of 4. Other metrics do not use the theory.
 TEST(Baseline, GrowsByItsExpectedError) {
   const auto remark = [](double errors, double least) {
     CaseReport c = passed("x", errors);
@@ -337,7 +337,8 @@ TEST(CaseReport, RanksAndExitStatuses) {
   EXPECT_EQ(exit_code(Outcome::kUntrusted), 4);
 }
 
-// The note is the same for one new case as for several.
+// A note tells how many cases are not in the baseline, with the same words for one case and for
+// several.
 TEST(Baseline, NotesWhatItDoesNotHave) {
   const Baseline baseline = baseline_of(report_with({passed("x", 1)}));
   GateReport one = report_with({passed("x", 1), passed("y", 1)});

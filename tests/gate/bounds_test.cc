@@ -79,7 +79,7 @@ TEST(ChooseBounds, BudgetsAreShares) {
               "no error");
   }
   EXPECT_NE(error_of([&] { (void)chosen(c, {.rtol = 0.5, .max_mismatches = -1}); }), "no error");
-  // The same holds for the case's own standards and tolerance.
+  // The budgets in the case's own attributes have the same limits.
   Case own;
   own.attributes["rtol"] = 0.5;
   own.attributes["why"] = std::string("zeros are right");
@@ -143,8 +143,8 @@ TEST(ChooseBounds, AGoldenResultOfLessPrecisionLoosens) {
   EXPECT_EQ(torch().atol, 1e-5);
 }
 
-// Two tensors without a case follow the same rule, in either order of precision. The figures are
-// those of torch.testing.assert_close(check_dtype=False).
+// Two tensors without a case also get the looser tolerance of both dtypes, whichever of them has
+// less precision. The figures are those of torch.testing.assert_close(check_dtype=False).
 TEST(TensorChecks, TorchTakesTheLooserToleranceOfBothDtypes) {
   const struct {
     const char *output, *golden;
@@ -174,7 +174,8 @@ TEST(TensorChecks, TorchTakesTheLooserToleranceOfBothDtypes) {
   EXPECT_THAT(actual, testing::Not(CloseTo(same).standard("torch")));
 }
 
-// A variable that is not set or empty changes nothing. It does not mean a tolerance of 0.
+// An environment variable that is not set, or is empty, changes nothing. It does not mean a
+// tolerance of 0.
 TEST(EnvironmentOverride, TakesWhatIsSetAlone) {
   struct Variable {
     explicit Variable(const char* named) : name(named) { unsetenv(name); }
@@ -320,7 +321,7 @@ TEST(GateChecksums, ToleranceOfGoldenResults) {
   EXPECT_EQ(at_three({.standards = {"ulp(4)", "bit_equal"}}), 0) << "the least of all";
 }
 
-// A producer stands for a machine if it has the machine's name, not if its name only begins alike.
+// A producer stands for a machine only if it has exactly the machine's name.
 TEST(GateChecksums, ProducersThatAreNoMachines) {
   const Case c = constant_product();
   const auto machine = [&](const char* producer) {
@@ -410,7 +411,8 @@ TEST(OutputCase, IndicesTakeTheBoundOfTheirValues) {
     with = c;
     with.outputs["indices"].attributes[name] = 0.5;
     EXPECT_EQ(judged_case(with, "indices").text("standard"), "indices") << "has its own " << name;
-    // The indices have a tolerance of their own. They take neither half of the values' tolerance.
+    // The indices have a tolerance of their own, so that they take neither rtol nor atol from the
+    // values.
     for (const char* theirs : {"rtol", "atol"}) {
       with.outputs["values"].attributes[theirs] = 0.25;
     }
@@ -418,7 +420,7 @@ TEST(OutputCase, IndicesTakeTheBoundOfTheirValues) {
     EXPECT_EQ(own.real(name), 0.5);
     EXPECT_EQ(own.attributes.count("rtol") + own.attributes.count("atol"), 1u) << name;
   }
-  // Both halves at once: of the values, then of the indices themselves.
+  // First the values have both rtol and atol, then the indices have both, too.
   for (const char* name : {"rtol", "atol"}) c.outputs["values"].attributes[name] = 0.25;
   Case one = judged_case(c, "indices");
   EXPECT_EQ(one.real("rtol"), 0.25);
@@ -498,8 +500,8 @@ TEST(GateCase, BudgetsHoldWhereTheExpectedErrorIsNotKnown) {
   }
 }
 
-// The input and the axis of the indices are those of the case. Here they are columns of a 3 x 2
-// input, sorted downwards, and a row would have another order.
+// The input and the axis of the indices are those of the case. Here the columns of a 3 x 2 input
+// are sorted in descending order. Along rows, the order would be another one.
 TEST(ElementChecks, IndicesAreOfTheCasesInputAndAxis) {
   const Format& index = format_named("int64");
   Case c;
@@ -515,7 +517,7 @@ TEST(ElementChecks, IndicesAreOfTheCasesInputAndAxis) {
   const ElementCheck check = element_checks(c, index, {}).at(0);
   EXPECT_EQ(check.index_source, &c.inputs["x"]);
   EXPECT_EQ(check.index_axis, 0);
-  // The equal elements of the first column are exchanged.
+  // The output exchanges the indices of the equal elements of the first column, which is right.
   const Tensor output = Tensor::from_values(index, {3, 2}, std::vector<double>{2, 0, 1, 1, 0, 2});
   EXPECT_EQ(gate_case(c, output).outcome(), Outcome::kPass) << gate_case(c, output).because();
 }

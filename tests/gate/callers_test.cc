@@ -31,7 +31,8 @@ namespace {
 // The cases of a file, emulated by a machine or as a producer recorded them.
 struct Judged {
   std::string file, machine, producer;
-  std::size_t place = 0;  // in the list of all such rows
+  // The position in the list of all such rows.
+  std::size_t place = 0;
 
   std::string name() const { return file + "_" + (machine.empty() ? producer : machine); }
   std::string options() const {
@@ -48,7 +49,7 @@ std::vector<std::string> standards_for(const Judged& judged) {
   std::vector<std::string> own = {"accumulation", "accumulation(hopper)", "expected_error",
                                   "ulp(4)", "bit_equal"};
   const bool is_small = judged.file.starts_with("operators");
-  // For large products, this standard takes most of the time.
+  // For large products, expected_error takes most of the time.
   if (!is_small && walks_a_share()) std::erase(own, "expected_error");
   std::vector<std::string> names =
       is_small ? own : std::vector<std::string>{own[judged.place % own.size()]};
@@ -68,7 +69,8 @@ std::vector<Judged> all_judged() {
   for (const std::filesystem::path& path : files) {
     if (path.extension() != ".h5") continue;
     const std::string stem = path.stem();
-    if (kAddressSanitizer && !stem.starts_with("operators")) continue;  // large ones take minutes
+    // The large files take minutes with the address sanitizer.
+    if (kAddressSanitizer && !stem.starts_with("operators")) continue;
     for (const char* machine : {"ascend910b", "hopper"}) all.push_back({stem, machine, ""});
     const DatasetFile file(path);
     std::map<std::string, bool> producers;
@@ -90,7 +92,7 @@ class Callers : public ProgramTest, public testing::WithParamInterface<Judged> {
     return GetParam().machine.empty() ? GetParam().producer : GetParam().machine;
   }
   static std::vector<std::string> all_standards() { return standards_for(GetParam()); }
-  // All standards, as options of a command line.
+  // Returns all standards as options of a command line.
   static std::string options() {
     std::string text;
     for (const std::string& s : all_standards()) text += " --standard " + shell_word(s);
@@ -122,7 +124,8 @@ class Callers : public ProgramTest, public testing::WithParamInterface<Judged> {
     return reports;
   }
 
-  // The samples with golden results, but without any attributes for their bounds.
+  // Writes a file with the samples that have golden results, but without any attributes for their
+  // bounds.
   std::string unnamed_file() const {
     const DatasetFile sample(file());
     DatasetWriter writer(path("unnamed.h5"));
@@ -172,7 +175,7 @@ class Callers : public ProgramTest, public testing::WithParamInterface<Judged> {
   }
 };
 
-// Returns the lines without the ones that name the caller.
+// Returns the text without the line that reproduces it, which names the caller.
 std::string without_reproducer(const std::string& text) {
   std::string out;
   for (const std::string& line : split(text, '\n')) {

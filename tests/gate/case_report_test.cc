@@ -95,8 +95,8 @@ TEST(SampledRows, SayWhatTheyLeaveOpen) {
   }
 }
 
-// If a case has several verdicts, the one that decides has the remark's word. The others keep their
-// own.
+// If a case has several verdicts, the case's remark gives the word of the verdict that decides. The
+// other verdicts keep their own words.
 TEST(CaseReportWords, TheDecidingVerdictHasTheRemarks) {
   CaseReport c = of_output("x", "", Outcome::kPass);
   c.verdicts.push_back(of_output("x", "", Outcome::kFail).verdicts[0]);

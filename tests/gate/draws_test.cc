@@ -34,7 +34,7 @@ Tensor tensor_of(const std::vector<double>& values, const char* dtype = "float32
   return Tensor::from_values(format_named(dtype), {kDraws}, values);
 }
 
-// An output that is drawn, and nothing else.
+// Returns a case that has only an output, which was drawn.
 Case noise(const std::string& name, const std::vector<double>& values) {
   Case c;
   c.name = name;

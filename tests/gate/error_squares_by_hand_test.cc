@@ -1,4 +1,4 @@
-// error_test() of one element, and of none, by hand.
+// Compares error_test() of one element, and of no element, with values computed by hand.
 #include <gtest/gtest.h>
 
 #include <algorithm>

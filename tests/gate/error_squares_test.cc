@@ -45,19 +45,19 @@ TEST(ErrorSquares, LimitByHand) {
   // 4.
   const NormalSquare large(2, 1.15), middle(0, 1.15), small(0, 1.15 / 2);
   const double high = 2 * large.mean / 5 + middle.mean + 4 * small.mean;
-  // The first and the last are 1 and 4, which have the same digits.
+  // The first and the last element are 1 and 4, which have the same digits and count as one.
   const double of_two = 2 * large.deviation / 5, of_one = middle.deviation,
                of_small = 4 * small.deviation;
   const double variances = of_two * of_two + of_one * of_one + of_small * of_small;
   const double largest = std::sqrt(2.0) * std::max({of_two, of_one, of_small});
   const double most = (high + std::sqrt(2 * variances * t) + largest * t) / 4;
   EXPECT_NEAR(test.squares->limit, most, 2e-6 * most);
-  // There is no lower limit: so few elements may all be right.
+  // There is no lower limit, because so few elements may all be exact.
   EXPECT_EQ(test.squares->parameter, 0);
 }
 
-// With very many elements that vary little, there is also a lower limit of the sum. It lies below
-// the mean by only the square root.
+// With very many elements that vary little, there is also a lower limit of the sum. It is the mean
+// minus sqrt(2 v t), without the term l t of the upper limit.
 TEST(ErrorSquares, LeastByHand) {
   constexpr std::size_t kMany = 4000;
   ExpectedErrors errors;
@@ -101,9 +101,9 @@ struct EqualElements {
   }
 };
 
-// Inputs are named if their rounding leaves less than a fourth of the squared errors. If the output
-// is as far below 1 as the product is above, it leaves exactly a fourth, because all formats of
-// fewer bits round the product to 1.
+// A conversion of inputs is named if it leaves less than a fourth of the squared errors. If the
+// output is as far below 1 as the product is above, it leaves exactly a fourth, because all formats
+// of fewer bits round the product to 1.
 TEST(LikelyArithmetic, ConversionsLeaveLessThanAFourth) {
   const EqualElements equal(1 + 0x1p-13);
   EXPECT_EQ(equal.said(1 - 0x1p-13), "");

@@ -27,7 +27,7 @@ Case with_golden(Case c) {
   return c;
 }
 
-// The same product over and over. Its errors have one sign, which is not chance.
+// Returns a product of equal factors. The errors of its sums have one sign, which is not chance.
 Case equal_products() {
   Case c = generate_case("matmul", {&format_named("float32"), {4, 3000, 4}});
   for (auto& [name, input] : c.inputs) {
@@ -42,8 +42,8 @@ ElementCheck check_of(const Case& c, const Format& output, const BoundRequest& r
   return element_checks(c, output, {.bounds = request}).at(0);
 }
 
-// The bound that replaces the standard has the operator's rule. All its policies come from the
-// request.
+// Expects that the bound that replaces the standard has the operator's rule, and that all its
+// policies come from the request.
 void expect_policies(const Case& c, const BoundRequest& request) {
   const Format& f = format_named("float32");
   const Bound asked = *choose_bounds(c, f, request).at(0).bound;
@@ -115,7 +115,8 @@ TEST(ExpectedErrorOfAMachine, AResultWithTheLeastErrorIsNotMorePreciseThanThat) 
     return Tensor::from_values(format_named("bfloat16"), {1}, std::vector<double>{value});
   };
   c.inputs["a"] = one(1 + 0x1p-4);
-  c.inputs["b"] = one(1 + 0x1p-5);  // 1 + 2^-4 + 2^-5 + 2^-9: a quarter ulp is cut
+  // The product is 1 + 2^-4 + 2^-5 + 2^-9. Rounding to bfloat16 cuts off a quarter of an ulp.
+  c.inputs["b"] = one(1 + 0x1p-5);
   const ElementCheck check = check_of(with_golden(c), format_named("bfloat16"),
                                       {.standards = {"expected_error(ascend910b)"}});
   ASSERT_FALSE(check.bound->limits.empty());

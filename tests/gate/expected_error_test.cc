@@ -98,7 +98,7 @@ Tensor summed_in(const Case& c, const char* accumulator) {
                              std::vector<double>(sums.begin(), sums.end()));
 }
 
-// Returns the product with K in parts, each rounded to a format.
+// Returns the product with K in parts. The sum of each part is rounded to a format.
 Tensor split_in(const Case& c, std::int64_t parts, const char* narrow) {
   const MatmulShape s = matmul_shape(c);
   const std::vector<double> a = c.input("a").view().values(), b = c.input("b").view().values();
@@ -258,10 +258,11 @@ TEST(ExpectedError, FindsTheSquaresThatTheoryExpects) {
     const Verdict v = judged(c, emulate(c, ascend()), "expected_error(ascend910b)");
     EXPECT_EQ(v.outcome, Outcome::kPass) << v.because;
     ASSERT_EQ(v.readings.size(), std::string(output) == "float32" ? 1u : 2u);
-    // With 4096 squares of independent errors, the value is within 0.12 except for one in ten
-    // million.
+    // The value is the mean of 4096 squares of independent errors. It is within 0.12 of 1 except
+    // for one in ten million.
     EXPECT_NEAR(v.readings[0].value, 1, 0.12) << output;
-    EXPECT_LT(v.readings[0].limit.limit, 1.7);  // a third more in the root is 1.78 in the square
+    // Errors that are a third larger have 1.78 times the square, which this limit finds.
+    EXPECT_LT(v.readings[0].limit.limit, 1.7);
     EXPECT_THAT(v.notes, IsEmpty());
   }
 }
@@ -289,7 +290,7 @@ TEST(ExpectedError, TellsWrongArithmeticInFloat32Outputs) {
   }
 }
 
-// Sums in an accumulator of 14 bits, as some units have for 8-bit floats.
+// Tests sums in an accumulator of 14 bits, as some units have for 8-bit floats.
 TEST(ExpectedError, TellsSumsOfFewBits) {
   const Case c = drawn_product();
   DotModel model = dot_model(ascend(), c.input("a").format());
@@ -412,7 +413,7 @@ TEST(ExpectedError, NotesMorePrecisionThanClaimed) {
 }
 
 TEST(ExpectedError, FallsBackWhereTheoryDoesNotHold) {
-  // The same product over and over: its errors have one sign.
+  // All factors are equal, so that the errors of the sums have one sign and are not chance.
   Case c = drawn({"matmul", "float32", {4, 3000, 4}});
   for (auto& [name, input] : c.inputs) {
     input = Tensor::from_values(
@@ -482,8 +483,8 @@ TEST(ErrorTest, KnowsTheRoundingOfEachElement) {
 
 }  // namespace
 
-// If chance reaches over many roundings, the last rounding adds an error of its own: a twelfth of a
-// squared ulp.
+// If the error before the last rounding reaches over many numbers of the format, the last rounding
+// adds an error of its own: its variance is a twelfth of a squared ulp.
 TEST(ErrorTest, CountsTheLastRounding) {
   ExpectedErrors errors;
   errors.resize(1);
@@ -562,7 +563,7 @@ TEST(LikelyArithmetic, NamesTheConversionThatLeavesLeast) {
   c.op = "matmul";
   const Format& single = format_named("float32");
   c.inputs["a"] = Tensor::from_values(single, {1, 1}, std::vector<double>{1});
-  // Many pairs of such elements: only two elements could be chance.
+  // There are many pairs of such elements, because two elements could agree by chance.
   constexpr std::size_t kPairs = 16;
   const Shape shape = {1, 2 * static_cast<std::int64_t>(kPairs)};
   const auto pairs = [](double first, double second) {
@@ -580,8 +581,8 @@ TEST(LikelyArithmetic, NamesTheConversionThatLeavesLeast) {
         Tensor::from_values(single, shape, pairs(1 + 0x1p-10, 0x1p-15 + part * 0x1p-25));
     return likely_arithmetic(c, ascend(), output, golden, test, 1);
   };
-  // The squares left are 81 and 49, then 33^2 and 31^2 (1.13 times), then 65^2 and 63^2 (1.06
-  // times).
+  // The two kinds of conversions leave squared errors of 81 and 49, then of 33^2 and 31^2 (1.13
+  // times), then of 65^2 and 63^2 (1.06 times).
   EXPECT_EQ(named(9.0 / 16), "errors like those of tfloat32 or hfloat32 inputs");
   EXPECT_EQ(named(33.0 / 64), "errors like those of tfloat32 or hfloat32 inputs");
   EXPECT_EQ(named(65.0 / 128), "errors like those of tfloat32 or hfloat32 or float16 inputs");

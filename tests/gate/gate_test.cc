@@ -140,7 +140,7 @@ TEST(Benchmark, IsTheOtherProducersOutput) {
   EXPECT_EQ(by("target").outcome, Outcome::kFail);
   EXPECT_THAT(by("target").text, HasSubstr("over the reference implementation's <= 10 is "));
   EXPECT_EQ(by("bench").outcome, Outcome::kPass);
-  // The same numbers at another address: the caller must name their producer.
+  // A copy has the same numbers at another address, so that the caller must name the producer.
   const Tensor copy = c.output().recorded.at("target").tensor;
   EXPECT_THAT(MeetsStandard("cann_l0", c).check(copy).text, HasSubstr("choose one: bench, target"));
   EXPECT_EQ(MeetsStandard("cann_l0", c).producer("target").check(copy).outcome, Outcome::kFail);
@@ -169,7 +169,7 @@ TEST(Benchmark, IsMissing) {
             "there is no recorded output of the reference implementation 'other'");
 }
 
-// Accumulations of two machines in one request, each with its own bounds.
+// If a request names the accumulation of two machines, each has its own bounds.
 TEST(Accumulation, OfSeveralMachinesAtOnce) {
   const Case c = product(512);
   Tensor output = emulate(c, machine_named("hopper"));
@@ -218,8 +218,8 @@ TEST(GateSampled, SaysWhereNoRowsAreDrawn) {
             without + ", and rows can be drawn only for products and attention");
 }
 
-// The reference implementation of sampled rows is the same rows of the other output, which has the
-// shape of the whole.
+// The reference implementation of sampled rows is made of the same rows of its own output, which
+// has the shape of the whole.
 TEST(GateSampled, BenchmarksAreDrawnToo) {
   Case c = product(64);
   std::vector<double> a(50 * 64);
@@ -235,7 +235,7 @@ TEST(GateSampled, BenchmarksAreDrawnToo) {
   c.output().recorded["target"].tensor = off(1.02);
   c.output().recorded["bench"].tensor = off(1.001);
   c.output().recorded["other"].tensor =
-      floats({1, 2}, {2});  // of another shape, so none of its rows can be drawn
+      floats({1, 2}, {2});  // it has another shape, so that none of its rows can be drawn
   GateRequest request;
   request.sample = RowSample{.rows = 8, .seed = 1};
   request.bounds.standards = {"cann_l0"};
@@ -248,8 +248,8 @@ TEST(GateSampled, BenchmarksAreDrawnToo) {
   EXPECT_EQ(verdict("bench").outcome, Outcome::kPass) << verdict("bench").because;
 }
 
-// If the golden result is beyond the output's range, the theory holds for a right result that
-// overflows.
+// If the golden result is beyond the output's range, a right result may overflow. The theory still
+// holds for the other elements.
 TEST(ExpectedErrorOfACase, OverflowsOfRightResultsAreNoOtherErrors) {
   Recipe recipe{&format_named("float16"), {16, 64, 16}};
   recipe.distribution = parse_distribution("normal,scale=100");
@@ -306,7 +306,7 @@ TEST(GateProduct, SaysWhatIsSaidOfItsCase) {
   }
 }
 
-// Only one threshold reads an accumulator. All others refuse it.
+// Only one threshold (residual_compensated) reads an accumulator. All others refuse it.
 TEST(GateProduct, RefusesAResidualThatNothingReads) {
   const Case c = product(64, "float16");
   const Tensor output = emulate(c, machine_named("ascend910b")),
@@ -409,7 +409,7 @@ TEST(GateChecksums, WhoseAccumulatorItIs) {
   EXPECT_EQ(machine_of(request, {.producer = "npu", .machine = "cpu_fma"}), "ascend910b");
 }
 
-// Parts of K over thread blocks count as partial sums that are promoted.
+// If K is split over thread blocks, the sums of the parts count as partial sums that are promoted.
 TEST(GateChecksums, KThatIsSplit) {
   Case c = product(512);
   c.attributes["split_k"] = std::int64_t{128};
@@ -431,7 +431,7 @@ TEST(GateChecksums, OfACaseThatIsNoProduct) {
   EXPECT_EQ(AbftClose(c).check(output).outcome, Outcome::kPass) << "against its golden result";
 }
 
-// The case's own bound decides which difference counts.
+// The case's own bound decides if two outputs differ.
 TEST(Amplification, ByTheCasesOwnBound) {
   Case c = dual({});
   c.attributes["rtol"] = 0.25;
@@ -487,7 +487,8 @@ TEST_F(Runner, Benchmark) {
       Exits(2, "error: --reference-implementation: unknown producer 'other'; known: fast, slow"));
 }
 
-// A user's own operator in dataset tests: the case names the machine of the sums.
+// Dataset tests judge a user's own implementation by checksums, with the sums of the machine that
+// the case names.
 TEST_F(Runner, ChecksumsOfEightBitFloats) {
   ASSERT_EQ(
       run("assay generate matmul --dtype float8_e4m3fn --shape 4,512,8 --output-dtype float32 "

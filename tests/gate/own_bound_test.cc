@@ -45,7 +45,7 @@ constexpr const char* kAnyFp8 =
 
 // -- No right result fails it --
 
-// A small case of an operator, its inputs of this size.
+// Returns a small case of an operator, with inputs of the size `scale`.
 Case drawn(const Operator& op, const char* dtype, double scale,
            const std::map<std::string, Attribute>& attributes) {
   Recipe recipe{&format_named(dtype), {4, 48, 5}};
@@ -83,7 +83,8 @@ void expect_no_failure(const Case& c, const Machine& machine, Counts& counts) {
   try {
     output = emulate(c, machine);
   } catch (const CaseError&) {
-    return;  // a machine without a unit for it
+    // The machine has no unit for this case.
+    return;
   }
   const Verdict now = gate_case(c, output, {}, {std::string(machine.name), {}}).verdicts.front();
   if (now.bound.origin != "operator") {
@@ -123,7 +124,8 @@ TEST_P(EveryOperator, NoRightResultFailsItsOwnBound) {
         try {
           c = drawn(op, dtype, scale, attributes);
         } catch (const std::invalid_argument&) {
-          continue;  // a dtype or parameter that the operator does not take
+          // The operator does not take the dtype or the parameter.
+          continue;
         }
         for (const Machine& machine : machines()) {
           SCOPED_TRACE(formatted("{} on {}", c.name, machine.name));
@@ -199,7 +201,7 @@ TEST(OwnBound, OfNanOnSaturatingHardware) {
   EXPECT_THAT(output, CloseTo(c).producer("ascend910b"));
 }
 
-// A golden result that is not float64 may be off, as the output may be.
+// A golden result that is not float64 may have as large an error as the output.
 TEST(OwnBound, CountsTheGoldenResultsOwnError) {
   Recipe recipe{&format_named("float32"), {8, 256, 8}};
   Case c = generate_case("matmul", recipe);
@@ -298,7 +300,7 @@ class Default : public ProgramTest {
   }
 };
 
-// The most common file: bfloat16 products from a producer that assay does not know.
+// Tests the most common kind of file: bfloat16 products from a producer that assay does not know.
 TEST_F(Default, HonestBfloat16ProductsPass) {
   ASSERT_THAT(run("assay generate matmul --dtype bfloat16 --shape 32,512,96 --count 12 -q "
                   "--out mm.h5"),
@@ -314,7 +316,8 @@ TEST_F(Default, HonestBfloat16ProductsPass) {
     EXPECT_EQ(row["verdicts"][0]["bound"]["standard"], "accumulation");
     EXPECT_EQ(row["verdicts"][0]["bound"]["origin"], "operator");
   }
-  // An rtol of 5e-3 lies between half an ulp and one.
+  // The rtol of triton_ascend, 5e-3, lies between half an ulp and one ulp, so that it fails right
+  // results.
   EXPECT_THAT(run("assay gate mm.h5 --outputs npu.h5 --standard triton_ascend -q"), Code(1));
   for (const char* machine : {"ascend910b", "hopper", "ampere", "cpu_fma", "exact"}) {
     ASSERT_THAT(run(formatted("assay emulate mm.h5 --machine {} --out e.h5 -q", machine)),
@@ -322,7 +325,7 @@ TEST_F(Default, HonestBfloat16ProductsPass) {
     EXPECT_THAT(run("assay gate mm.h5 --outputs e.h5 -q"), Exits(0)) << machine;
     EXPECT_THAT(run(formatted("assay gate mm.h5 --machine {} -q", machine)), Exits(0)) << machine;
   }
-  // A missing product is found.
+  // A result that lacks one of its products is found.
   record("mm.h5", "bad.h5", [](const Case& c) {
     Tensor output = summed_otherwise(c);
     const double first = c.input("a").view().value_at(0) * c.input("b").view().value_at(0);
@@ -364,7 +367,8 @@ TEST_F(Default, FloatEightProductsAreBoundedByTheWidestAccumulator) {
               Exits(0));
   for (const char* machine : {"hopper", "ada", "hopper,promotion_interval=128"}) {
     record("mm.h5", "npu.h5", [&](const Case& c) { return emulate(c, machine_named(machine)); });
-    // The bound holds. But only sums of few bits explain these results, and no machine is named.
+    // The results are within the bound. But only sums of few bits explain them, and no machine is
+    // named, so that the gate does not trust them.
     EXPECT_THAT(run("assay gate mm.h5 --outputs npu.h5 -q"), Exits(4)) << machine;
     EXPECT_THAT(run(std::string("assay gate mm.h5 --outputs npu.h5 --recorded npu --machine '") +
                     machine + "' -q"),
@@ -381,7 +385,8 @@ TEST_F(Default, FloatEightProductsAreBoundedByTheWidestAccumulator) {
   EXPECT_THAT(broken, Not(CloseTo(c).producer("npu")));
 }
 
-// The squares saturate. No tolerance is stored, and the gate says why it judges by the default.
+// The squares of rmsnorm overflow. No tolerance is stored, and the gate says why it judges by the
+// default.
 TEST_F(Default, SaysWhyThereIsNone) {
   const std::string generate =
       "assay generate rmsnorm --dtype float16 --shape 4,512 --distribution normal,scale=300 "

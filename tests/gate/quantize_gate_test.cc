@@ -136,7 +136,7 @@ TEST(QuantizeGate, OnlyCodesNearAHalfMayDiffer) {
                       static_cast<long long>(v.mismatches));
         }
         if (std::string(scaling) != "tensor") {
-          // Each block takes the scales of the next block.
+          // Each block takes the scales of the next block, which is wrong.
           const Tensor swapped =
               coded(c, kKernels[0].code, std::string(scaling) == "row" ? kColumns : 32);
           EXPECT_EQ(gate_case(c, swapped).outcome(), Outcome::kFail);
@@ -165,7 +165,8 @@ TEST(QuantizeGate, RightKernelsThatDifferNearAHalfPass) {
   const Case c =
       quantize(Tensor::from_values(format_named("float32"), {64, kColumns}, x), "row", "free");
   for (const Kernel& kernel : kKernels) {
-    if (!kernel.right) continue;  // a neighbour of each of these codes is right
+    // Near a half, a wrong kernel may give right codes.
+    if (!kernel.right) continue;
     const Tensor output = coded(c, kernel.code);
     const CaseReport report = gate_case(c, output, {.metrics = false});
     EXPECT_EQ(report.outcome(), Outcome::kPass) << kernel.name << report.because();
@@ -221,7 +222,8 @@ TEST(QuantizeGate, AWayByFloat16PassesOnlyWhereTheMachineHasIt) {
   EXPECT_EQ(gate_case(c, truncated, ascend).outcome(), Outcome::kFail);
 }
 
-// Returns the code of each element by a kernel that first changes the scale: rounded, or as it is.
+// Returns the code of each element by a kernel. The kernel first rounds the scale to `scale_in`, or
+// uses it as it is if that is null.
 Tensor float_coded(const Case& c, const Format& codes, const Format* scale_in,
                    const std::function<double(double quotient)>& code) {
   const Values x = c.inputs.at("x").view().values(), sizes = sizes_of(c);
@@ -235,7 +237,7 @@ Tensor float_coded(const Case& c, const Format& codes, const Format* scale_in,
   return Tensor::from_values(codes, c.inputs.at("x").shape(), values);
 }
 
-// Returns the neighbour of a rounded quotient that truncation gives.
+// Returns the number that truncation gives in the format of the codes.
 double truncated(const Format& codes, double quotient) {
   const double nearest = round_to(codes, quotient);
   if (std::abs(nearest) <= std::abs(quotient)) return nearest;
@@ -252,7 +254,9 @@ TEST(QuantizeGate, FloatCodesAreThoseOfARightQuotient) {
     Case c = quantize(numbers(16384, 5), "row", "free");
     c.attributes["output_dtype"] = std::string(codes.name);
     const Tensor exact = golden_result(c);
-    const bool has_wide_scales = max_finite(codes) > 1e30;  // which float32 does not divide by
+    // No bound of elements exists for such formats, because float32 does not divide by their
+    // scales.
+    const bool has_wide_scales = max_finite(codes) > 1e30;
     const auto nearest = [&](double q) { return round_to(codes, q); };
     for (const Format* golden : {&format_named("float64"), &format_named("float32"), &codes}) {
       SCOPED_TRACE(formatted("golden {}", golden->name));
@@ -297,7 +301,7 @@ TEST(QuantizeGate, BlocksWithNaNKeepTheBoundsOfOthers) {
   EXPECT_EQ(gate_case(c, wrong).verdicts[0].mismatches, 1);
 }
 
-// The case names a chain of casts.
+// A quotient of fewer bits, as a chain of casts gives it, passes only if the case names this chain.
 TEST(QuantizeGate, AQuotientOfFewerBitsPassesOnlyWhereTheCaseSaysIt) {
   for (const char* dtype : {"int8", "float8_e4m3fn"}) {
     Case c = quantize(numbers(65536, 3), "row", "free");
@@ -315,7 +319,7 @@ TEST(QuantizeGate, AQuotientOfFewerBitsPassesOnlyWhereTheCaseSaysIt) {
   }
 }
 
-// Scales are judged by their tolerance.
+// Scales are judged by a derived tolerance.
 TEST(QuantizeGate, ScalesHaveATolerance) {
   Case c = quantize(numbers(512, 5), "row", "free");
   c.attributes["result"] = std::string("scales");
@@ -325,7 +329,7 @@ TEST(QuantizeGate, ScalesHaveATolerance) {
   const CaseReport report = gate_emulated(c, machine_named("hopper"), {});
   EXPECT_EQ(report.outcome(), Outcome::kPass);
   EXPECT_EQ(report.verdicts[0].bound.standard, "derived");
-  // A request for the bounds of elements fails, because this quantiser has no such bounds.
+  // A request for the bounds of elements fails, because a quantiser has these only for codes.
   const CaseReport asked =
       gate_emulated(c, machine_named("hopper"), {.bounds = {.standards = {"accumulation"}}});
   EXPECT_THAT(asked.because(), HasSubstr("only for codes"));

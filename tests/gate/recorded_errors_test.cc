@@ -22,7 +22,8 @@
 namespace assay {
 namespace {
 
-// Few digits, because logarithms and erfc come from the host's library.
+// The number of recorded digits. It is small, because logarithms and erfc come from the host's
+// library.
 constexpr int kKept = 7;
 
 std::string line_of(const ExpectedErrors& errors, const Tensor& golden, const Format& output) {
@@ -45,8 +46,8 @@ std::string line_of(const ExpectedErrors& errors, const Tensor& golden, const Fo
   return line + formatted(" rms {}", number(expected_rms(errors, golden, output)));
 }
 
-// Elements of all sizes, with and without a mean. Their errors before the last rounding reach from
-// far less than its ulp to far more.
+// Records elements of all sizes, with and without a mean. Their errors before the last rounding
+// reach from far less than the ulp of this rounding to far more.
 TEST(RecordedErrors, OfElementsOfAllSizes) {
   std::vector<std::string> recorded;
   for (const char* dtype : {"", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2",
@@ -143,8 +144,8 @@ TEST(RecordedErrors, OfOperatorsAndMachines) {
   expect_recorded("gate/recorded/operators.txt", recorded);
 }
 
-// The texts about outputs of less precision: inputs that were rounded first, and noise of many
-// sizes.
+// Records the texts about outputs of less precision: inputs that were rounded first, and noise of
+// many sizes.
 TEST(RecordedErrors, OfLikelyArithmetic) {
   std::vector<std::string> recorded;
   const Machine& machine = machine_named("ascend910b");
@@ -158,7 +159,7 @@ TEST(RecordedErrors, OfLikelyArithmetic) {
     const double rms = expected_rms(errors, *c.output().golden, output_format(c));
     const std::vector<double> exact = c.output().golden->view().values();
     for (int i = 0; i < 30; ++i) {
-      // Noise whose root mean square grows by half at each step.
+      // Adds noise whose root mean square doubles in two steps.
       std::vector<double> values = exact;
       std::uint64_t state = 17;
       for (std::size_t at = 0; at < values.size(); ++at) {

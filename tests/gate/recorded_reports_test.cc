@@ -264,7 +264,8 @@ TEST(RecordedReports, BoundsOfEveryCaseAndRequest) {
   expect_recorded("gate/recorded/bounds.txt", recorded);
 }
 
-// Compares with baselines reports that grow by more and more, with and without repeats.
+// Records how reports whose errors grow more and more compare with baselines, with and without
+// repeats.
 TEST(RecordedReports, AgainstBaselines) {
   std::vector<std::string> recorded;
   const auto report = [](double errors, const std::string& standard) {

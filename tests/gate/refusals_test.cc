@@ -26,7 +26,7 @@ Tensor filled_with(const char* dtype, const Shape& shape, double value) {
                  std::vector<double>(static_cast<std::size_t>(element_count(shape)), value));
 }
 
-// A product without a golden result.
+// Returns a product without a golden result.
 Case open_product(const char* dtype = "float16") {
   Case c;
   c.name = "p";

@@ -165,7 +165,8 @@ TEST(AnyOrder, TellsWrongArithmetic) {
       const Case of_wide = case_of(wide, format_named("float32"), "float32");
       outcomes.judge(of_wide, product_in(rounded(wide, "tfloat32"), "ascending", "float32"),
                      "tfloat32 inputs");
-      // The last rounding truncates 16-bit outputs, whose right values are nearly certain.
+      // Truncated outputs of 16 bits fail, because the right rounding of each element is nearly
+      // certain.
       std::vector<double> cut = of_wide.output().golden->view().values();
       const Case of_half = case_of(wide, format_named("float32"), "bfloat16");
       for (double& v : cut)
@@ -173,7 +174,7 @@ TEST(AnyOrder, TellsWrongArithmetic) {
             std::bit_cast<std::uint32_t>(static_cast<float>(v)) & 0xffff0000u));
       outcomes.judge(of_half, Tensor::from_values(format_named("bfloat16"), {16, 16}, cut),
                      "truncated outputs");
-      // The last products are missing.
+      // The last product of each sum is missing.
       Product tail = wide;
       for (std::int64_t i = 0; i < 16; ++i) tail.a[static_cast<std::size_t>((i + 1) * k - 1)] = 0;
       outcomes.judge(of_wide, product_in(tail, "pairwise", "float32"), "a missing tail");
@@ -202,7 +203,8 @@ TEST(AnyOrder, TellsWrongArithmetic) {
   }
 }
 
-// Tensor cores truncate sums towards zero. If nothing names them, their results are right as well.
+// Tensor cores truncate sums towards zero. If the case names no machine, their results are right as
+// well.
 TEST(AnyOrder, HoldsForTensorCores) {
   for (const char* machine : {"hopper", "ampere", "volta"}) {
     for (const char* kind : {"normal", "near 1", "lognormal"}) {

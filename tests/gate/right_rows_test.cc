@@ -162,7 +162,7 @@ struct Affine {
   std::vector<float> weight, bias;
 };
 
-// Layernorm of a row. The parameters choose how the moments and the elements are computed.
+// Computes layernorm of a row. The parameters choose how the moments and the elements are computed.
 std::vector<float> layernorm_row(const std::string& moments, bool scaled, const char* order,
                                  const Affine& affine, std::vector<float> x) {
   const auto n = static_cast<float>(x.size());
@@ -191,7 +191,7 @@ std::vector<float> layernorm_row(const std::string& moments, bool scaled, const 
                 b = affine.bias.empty() ? 0 : affine.bias[i];
     if (!scaled) {
       x[i] = (x[i] - mean) * factor * w + b;
-    } else if (moments == "updated") {  // PyTorch's on a CPU
+    } else if (moments == "updated") {  // as PyTorch does on a CPU
       x[i] = (x[i] * factor + -mean * factor) * w + b;
     } else {
       const float scale = factor * w, shift = b - mean * scale;

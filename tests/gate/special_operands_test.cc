@@ -55,9 +55,9 @@ bool holds_nan(const Tensor& t) {
 
 // True if units treat a special value in a way that no bound covers:
 // - Saturating units make 0 of NaN.
-// - silu and gelu of -infinity are NaN if computed in steps, and exactly 0.
+// - silu and gelu of -infinity are NaN if they are computed in steps, but exactly 0 in theory.
 // - scaled_matmul multiplies a sum by an infinite scale, but the exact result has a sum of
-// infinities. Its bfloat16 codes fill float32's whole range, so that their sums overflow.
+//   infinities. Its bfloat16 codes fill float32's whole range, so that their sums overflow.
 bool no_tolerance_can_say(const Case& c, const std::string& input, double value, const Verdict& v) {
   if (v.bound.origin != "operator" && holds_nan(*c.output().golden)) return true;
   if (c.op == "silu" || c.op == "gelu") return value == -kInf;
@@ -76,7 +76,8 @@ TEST_P(SpecialOperands, FailNoRightResult) {
     try {
       plain = small_case(op, dtype);
     } catch (const std::invalid_argument&) {
-      continue;  // a dtype that the operator does not take
+      // The operator does not take the dtype.
+      continue;
     }
     for (const auto& [name, tensor] : plain.inputs) {
       if (!tensor.format().is_float()) continue;
@@ -85,7 +86,8 @@ TEST_P(SpecialOperands, FailNoRightResult) {
         c.inputs[name] = with_value(tensor, 7, value);
         const double kept =
             c.input(name).view().values()[7 % static_cast<std::size_t>(tensor.size())];
-        if (std::isfinite(kept)) continue;  // the format does not hold it
+        // The format does not hold the special value.
+        if (std::isfinite(kept)) continue;
         try {
           c.output().golden = golden_result(c);
         } catch (const std::invalid_argument&) {
@@ -96,7 +98,8 @@ TEST_P(SpecialOperands, FailNoRightResult) {
           try {
             output = emulate(c, machine);
           } catch (const std::invalid_argument&) {
-            continue;  // a machine without a unit for it
+            // The machine has no unit for this case.
+            continue;
           }
           const Verdict v =
               gate_case(c, output, {}, {std::string(machine.name), {}}).verdicts.front();
@@ -110,7 +113,7 @@ TEST_P(SpecialOperands, FailNoRightResult) {
       }
     }
   }
-  // deform_roi_pool does not accept NaN or infinity.
+  // deform_roi_pool does not accept NaN or infinity, so that too few results are judged.
   if (op.name != "deform_roi_pool") {
     EXPECT_GT(own, 9 * judged / 10) << own << " of " << judged;
   }
@@ -119,7 +122,7 @@ TEST_P(SpecialOperands, FailNoRightResult) {
 INSTANTIATE_TEST_SUITE_P(Table, SpecialOperands, testing::ValuesIn(generated_operators()),
                          [](const auto& test) { return test.param; });
 
-// A wrong element beside those that a NaN reaches.
+// A wrong element fails even if it lies beside elements that a NaN reaches.
 TEST(SpecialOperand, KeepsTheBoundsOfOtherElements) {
   for (const char* name :
        {"matmul", "dot", "reduce_sum", "softmax", "layernorm", "rmsnorm", "attention"}) {
@@ -162,7 +165,7 @@ TEST(SpecialOperand, OfFloat8) {
   }
 }
 
-// Masks of -infinity, and masks of the most negative number.
+// Tests masks of -infinity, and masks of the most negative number.
 TEST(SpecialOperand, MasksOfSoftmax) {
   for (const double mask : {-kInf, -3.4028234663852886e38, -1e9}) {
     Case c = generate_case("softmax", {&format_named("float32"), {6, 40}});
@@ -239,7 +242,7 @@ TEST(SpecialOperand, OverflowsOfFloat16) {
   for (const char* name : {"a", "b"}) cases[3].inputs[name] = half({3}, 300);
   for (Case& c : cases) {
     c.name = c.op;
-    // The first element stays in the range.
+    // The elements of the first third are 1, so that their results stay in the range.
     const std::string first = c.inputs.count("x") != 0 ? "x" : "a";
     std::vector<double> values = c.input(first).view().values();
     const std::size_t row = values.size() / 3;

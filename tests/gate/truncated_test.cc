@@ -1,5 +1,5 @@
-// Outputs that are truncated instead of rounded. Their elements have a mean error of half an ulp
-// towards zero, which no right result has.
+// Tests outputs that are truncated instead of rounded. Their elements have a mean error of half an
+// ulp towards zero, which no right result has.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -102,7 +102,8 @@ TEST(Truncated, RightResultsThatAllLieOnOneSidePass) {
   EXPECT_EQ(report.outcome(), Outcome::kPass) << report.because();
 }
 
-// In products of 8-bit floats, the sums of some machines keep 13 bits.
+// In products of 8-bit floats, the sums of some machines keep 13 bits. A result is therefore
+// trusted only if its machine is named.
 TEST(ShortSums, AreTrustedOnlyWhereTheMachineIsNamed) {
   for (const char* dtype : {"float8_e4m3fn", "float8_e5m2"}) {
     for (const bool scaled : {false, true}) {

@@ -23,7 +23,7 @@ using Values = std::vector<double>;
 
 struct HardData {
   const char* name;
-  // Element i of an operand of this format.
+  // Draws element i of an operand of this format.
   std::function<double(Random&, const Format&, std::int64_t i)> draw;
 };
 
@@ -89,7 +89,8 @@ TEST(WorstCaseChecks, NoAlarmOnCleanData) {
             try {
               result = emulate(c, machine);
             } catch (const std::invalid_argument&) {
-              continue;  // the machine has no such product
+              // The machine has no unit for this product.
+              continue;
             }
             for (const char* spec : kSpecs) {
               const CaseReport report = gate_case(
