@@ -1,4 +1,5 @@
-// The bound of accumulation: what every emulated machine computes is within it, and little else is.
+// Tests the bounds of accumulation: the results of every emulated machine are within them, and
+// hardly any other results are.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +18,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// Products whose sizes differ by 2^spread, with signs (or without), and subnormal factors.
+// Returns a case whose products differ in size by up to 2^spread, with both signs or with one. Some
+// factors are subnormal.
 Case product(std::string_view dtype, std::int64_t k, int spread, bool signs, std::uint64_t seed,
              bool bias = false) {
   const Format& f = format_named(dtype);
@@ -85,8 +87,8 @@ TEST(Accumulation, MachinesThatFlushAreWithinTheirBound) {
         if (!f.is_float()) continue;
         for (const std::int64_t k : {1, 16, 70}) {
           Case c = product(d.input, k, 12, true, static_cast<std::uint64_t>(k));
-          // `a` is near its smallest normal. `b` makes the products near float32's, if its range
-          // allows.
+          // `a` is near the smallest normal number of its format. `b` brings the products near that
+          // of float32, if its range allows.
           const double a = 8 * min_normal(f), b = std::max(0x1p-126 / a, 0x1p-10);
           for (const auto& [name, scale] : {std::pair{"a", a}, std::pair{"b", b}}) {
             std::vector<double> values = c.inputs[name].view().values();
@@ -124,9 +126,9 @@ TEST(Accumulation, IsNotVacuous) {
   EXPECT_EQ(judged(c, broken, accumulation_bounds(c, hopper)).mismatches, 1);
 }
 
-// The accumulator starts at 0 after each promotion, and so do the units that a chunk may cut. If K
-// is large and the products have one sign, sums that are never promoted exceed that bound. Right
-// results do not.
+// After each promotion the accumulator starts at 0 again, so that later chunks cut only small
+// units. If K is large and the products have one sign, sums that are never promoted exceed the
+// bound of promoted sums. Right results do not.
 TEST(Accumulation, OfPromotedSumsFindsWhereNoneWasPromoted) {
   const Machine& hopper = machine_named("hopper");
   int found = 0, tails = 0, all = 0;
@@ -161,7 +163,8 @@ TEST(Accumulation, OfPromotedSumsFindsWhereNoneWasPromoted) {
   EXPECT_GE(found, 9);
 }
 
-// By hand: K = 32 in chunks of 16 and float32 rounded to nearest give 2 roundings of S = 32 * 3.
+// By hand: K = 32 in chunks of 16 and float32 rounded to nearest give 2 roundings. The sizes of the
+// products add up to S = 32 * 3.
 TEST(Accumulation, ByHand) {
   Case c;
   c.name = "m";
@@ -173,8 +176,8 @@ TEST(Accumulation, ByHand) {
   const double u = 0x1p-24, first = 2 * u * 96;
   EXPECT_NEAR(accumulation_bounds(c, machine_named("ascend910b")).view().value_at(0), first,
               1e-6 * first);
-  // On Hopper, truncation doubles u. Each chunk cuts 17 terms at 2^-25 of the largest: max(3, 0) in
-  // the first chunk and max(3, 48) in the second.
+  // On Hopper, truncation doubles u. Each chunk cuts 17 terms (16 products and the accumulator) at
+  // 2^-25 of the largest term: max(3, 0) in the first chunk and max(3, 48) in the second.
   const double cut = 17 * 0x1p-25 * (3 + 48);
   EXPECT_NEAR(accumulation_bounds(c, machine_named("hopper")).view().value_at(0), 2 * first + cut,
               1e-5 * first);

@@ -1,4 +1,4 @@
-// attention: golden results against plain loops, the machines' steps, tolerances.
+// Tests attention: golden results against plain loops, the machines' steps, and tolerances.
 #include "assay/op/attention.h"
 
 #include <gmock/gmock.h>
@@ -49,12 +49,13 @@ TEST(AttentionTest, ByHand) {
     c.attributes.erase("causal");
     EXPECT_EQ(emulate(c, machine_named(machine)).shape(), (Shape{2, 1}));
     for (const double y : on(machine, c)) EXPECT_NEAR(y, 7, 1e-6) << machine;
-    c.attributes["causal"] = std::int64_t{1};  // query 0 sees key 0, query 1 keys 0 and 1
+    // Query 0 sees key 0, and query 1 sees keys 0 and 1.
+    c.attributes["causal"] = std::int64_t{1};
     const auto y = on(machine, c);
     EXPECT_EQ(y[0], 3) << machine;
     EXPECT_NEAR(y[1], 4.5, 1e-6) << machine;
   }
-  // Scores 0 and ln 3 by scale 1: weights 1/4 and 3/4.
+  // With a scale of 1, the scores are 0 and ln 3, so that the weights are 1/4 and 3/4.
   const Case two = operation("attention",
                              {{"q", values("float64", {1, 1}, {1})},
                               {"k", values("float64", {2, 1}, {0, std::log(3.0)})},
@@ -101,7 +102,8 @@ TEST(AttentionTest, TheReferenceIsOneKeyAfterTheOther) {
     std::vector<double> k(kKeys), v(kKeys * kWidth);
     for (double& x : k) {
       x = 3 * random.normal();
-      if (kind == 2) x = 1 + std::nearbyint(8 * x) * 0x1p-52;  // weights next to middles
+      // The weights lie next to the middles between two numbers.
+      if (kind == 2) x = 1 + std::nearbyint(8 * x) * 0x1p-52;
     }
     for (std::size_t i = 0; i < v.size(); ++i) {
       v[i] = random.normal();
@@ -160,7 +162,7 @@ TEST(AttentionTest, PlainIsItsOperatorsInARow) {
   }
 }
 
-// The running maximum and sum once more, by the scalar oracles.
+// Computes the running maximum and sum a second time, by the scalar oracles.
 TEST(AttentionTest, TilesRunOn) {
   const std::int64_t queries = 9, keys = 40, depth = 8, tile = 16;
   for (const char* machine : {"ascend910b", "ampere"}) {
@@ -256,7 +258,8 @@ TEST(AttentionTest, Errors) {
             "[0, 5, 8]");
 }
 
-// Elements further from golden than their own bound and the output's rounding.
+// Returns the number of elements that are further from the golden result than their own bound and
+// the output's rounding allow.
 int outside_attention_bounds(const Case& c, const char* machine) {
   const Machine& m = machine_named(machine);
   const Format& f = output_format(c);
@@ -295,8 +298,8 @@ TEST(AttentionTest, TolerancesAcceptTheMachines) {
   }
 }
 
-// CDNA2's matrix unit is CDNA1's, but takes subnormal operands as 0. Here these are small weights
-// of float16, and small v.
+// CDNA2's matrix unit is that of CDNA1, but takes subnormal operands as 0. Here small weights and
+// small values of v are subnormal in float16.
 TEST(AttentionTest, BoundsKnowWhatAUnitFlushes) {
   for (const std::int64_t tile : {0, 32}) {
     Case weights = attention("float16", {2, 40, 32}, 100, 811, 6);
@@ -312,7 +315,8 @@ TEST(AttentionTest, BoundsKnowWhatAUnitFlushes) {
       const auto wide = accumulation_bounds(*c, machine_named("cdna2")).view().values(),
                  narrow = accumulation_bounds(*c, machine_named("cdna1")).view().values();
       const auto golden = golden_result(*c).view().values();
-      int beyond = 0;  // what a bound without the flushed terms would not hold
+      // The number of elements outside a bound that ignores flushes.
+      int beyond = 0;
       for (std::size_t i = 0; i < golden.size(); ++i) {
         EXPECT_GE(wide[i], narrow[i]);
         beyond += std::abs(flushed[i] - golden[i]) > narrow[i] + 0x1p-24 * std::abs(golden[i]);
@@ -324,7 +328,8 @@ TEST(AttentionTest, BoundsKnowWhatAUnitFlushes) {
   }
 }
 
-// A mask that sees one key too many, a scale left out, and the first tile's sum not scaled on.
+// The tolerance rejects a mask that sees one key too many, a scale that is left out, and a sum of
+// the first tile that is not scaled to the new maximum.
 TEST(AttentionTest, TolerancesRejectOtherOperators) {
   Case c = attention("bfloat16", {2, 40, 32}, 40, 900);
   c.attributes["causal"] = std::int64_t{1};
@@ -349,7 +354,7 @@ TEST(AttentionTest, PositionsSayWhatAQuerySees) {
   const Attribute yes = std::int64_t{1};
   Case causal = attention("float16", {2, 12, 8}, 12, 31);
   causal.attributes["causal"] = yes;
-  // The last rows of a sequence, as if keys had been cached before.
+  // The queries are the last rows of a sequence, as if its first keys had been cached before.
   Case later = causal;
   later.inputs["q"] = Tensor(format_named("float16"), {2, 5, 8});
   for (std::int64_t i = 0; i < 2 * 5 * 8; ++i) {

@@ -26,7 +26,7 @@ inline Tensor random_tensor(const char* format, const Shape& shape, std::uint64_
   return Tensor::from_values(format_named(format), shape, values);
 }
 
-// Integers from -low to low: sums of their products are exact in every machine.
+// Returns integers from -low to low. Sums of their products are exact on every machine.
 inline Tensor integer_tensor(const char* format, const Shape& shape, std::uint64_t stream,
                              std::int64_t low = 4) {
   Random random(41, stream);
@@ -47,7 +47,7 @@ inline Case matmul(Tensor a, Tensor b) {
   return c;
 }
 
-// A recipe that any operator of the table makes a small case of.
+// Returns a recipe from which any operator of the table makes a small case.
 inline Recipe small_recipe(std::string_view op, const char* format = "float16") {
   Recipe recipe{&format_named(format), {3, 4, 5}};
   if (op == "dot") recipe.sizes = {3, 4};

@@ -1,4 +1,5 @@
-// cast: every pair of dtypes, every rounding, on a machine and by the reference's other path.
+// Tests cast: every pair of dtypes and every rounding, on a machine and by the reference, which
+// computes in another way.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -75,7 +76,8 @@ Tensor sources(const Format& f, bool with_nan) {
   return x;
 }
 
-// The machine's path (bits, or whole arrays) and the reference's (long double) are independent.
+// The machine casts bits or whole arrays, and the reference casts in long double. Both ways are
+// independent and must agree.
 TEST(CastTest, TheMachineGivesTheReference) {
   for (const Format& from : formats()) {
     for (const bool saturate : {false, true}) {
@@ -116,7 +118,7 @@ TEST(CastTest, RoundingOfTies) {
   }
 }
 
-// 2^53 + 1 and its kind, which pass through no float64.
+// Tests int64 numbers such as 2^53 + 1, which float64 does not hold.
 TEST(CastTest, Int64IsNotRoundedTwice) {
   const std::int64_t tie32 = (std::int64_t{1} << 60) + (std::int64_t{1} << 36);
   const Tensor x =
@@ -128,7 +130,8 @@ TEST(CastTest, Int64IsNotRoundedTwice) {
   };
   for (const char* machine : {"ascend910b", "exact"}) {
     const auto single = on(machine, cast("float32", "nearest_even"));
-    EXPECT_EQ(single[0], 0x1p60 + 0x1p37) << machine;  // through float64 the tie would go to 2^60
+    // Through float64, the tie would be rounded to 2^60.
+    EXPECT_EQ(single[0], 0x1p60 + 0x1p37) << machine;
     EXPECT_EQ(single[1], 0x1p60) << machine;
     const auto even = on(machine, cast("float64", "nearest_even"));
     EXPECT_EQ(even[2], 0x1p53) << machine;
@@ -155,7 +158,7 @@ TEST(CastTest, OverflowIsThePolicys) {
     EXPECT_TRUE(std::isnan(ieee[2]));
     EXPECT_EQ(ieee[3], 65504);
   }
-  // The machine's own policy holds if the case has none.
+  // If the case does not say if it saturates, the machine's own policy holds.
   Case c = cast(0);
   c.attributes.erase("saturate");
   EXPECT_EQ(on("ascend910b", c)[0], 65504);

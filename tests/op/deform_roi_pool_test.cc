@@ -43,7 +43,7 @@ Case random_case(const char* dtype, std::int64_t rois, std::uint64_t stream) {
   return c;
 }
 
-// mmcv's own test: a 2 x 2 image, one roi over it.
+// The case of mmcv's own test: a 2 x 2 image with one roi over it.
 TEST(DeformRoiPoolTest, KnownCase) {
   for (const char* machine : {"exact", "hopper", "ascend910b", "cpu_mul_add"}) {
     for (const char* dtype : {"float32", "float16"}) {
@@ -57,7 +57,7 @@ TEST(DeformRoiPoolTest, KnownCase) {
   }
 }
 
-// The formula once more, one sample at a time, in long double.
+// Computes the formula a second time, one sample at a time, in long double.
 double by_formula(const Case& c, std::int64_t roi, std::int64_t channel, std::int64_t ph,
                   std::int64_t pw) {
   using Real = long double;
@@ -132,7 +132,8 @@ TEST(DeformRoiPoolTest, MeetsItsTolerance) {
 
 // No tolerance can be promised if a sample may jump to 0.
 TEST(DeformRoiPoolTest, NoToleranceAtAnEdge) {
-  // The middle of a roi from -1 to 0, half a pixel up.
+  // The only sample is the middle of a roi from -1 to 0, moved up by half a pixel, so that it lies
+  // on the edge y = -1.
   Case c = pool(values("float32", {1, 1, 2, 2}, {1, 2, 3, 4}),
                 values("float32", {1, 5}, {0, 0, -1, 1, 0}), 1, 1);
   c.attributes["sampling_ratio"] = std::int64_t{1};
@@ -150,14 +151,15 @@ TEST(DeformRoiPoolTest, EdgesAndEmptyRegions) {
            values("float32", {3, 5}, {0, 0, -1.25, 1, -0.25, 0, 0, 5, 1, 9, 0, 3, 3, 1, 1}), 1, 1);
   for (const char* machine : {"exact", "hopper"}) {
     c.attributes["sampling_ratio"] = std::int64_t{1};
-    // At y = -1.25, y = 6.5, and of a reversed roi its middle.
+    // The samples lie at y = -1.25, at y = 6.5, and in the middle of a reversed roi.
     EXPECT_EQ(on(machine, c), (std::vector<double>{0, 0, 4})) << machine;
     c.attributes["sampling_ratio"] = std::int64_t{0};
     EXPECT_EQ(on(machine, c), (std::vector<double>{0, 0, 0})) << machine;
   }
 }
 
-// By hand, one site at a time: 1/3 has no float32.
+// Fused and separate multiply-adds give different coordinates at some sites, because float32 does
+// not hold 1/3.
 TEST(DeformRoiPoolTest, FusedChangesCoordinates) {
   Case c = random_case("float32", 50, 9);
   c.attributes["sampling_ratio"] = std::int64_t{2};

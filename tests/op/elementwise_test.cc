@@ -62,7 +62,8 @@ TEST(ElementwiseTest, Float32IsTheProcessors) {
   EXPECT_GT(differ, 4000);
 }
 
-// The unit has no bfloat16 arithmetic: float32, then one rounding more.
+// The 910B's vector unit has no bfloat16 arithmetic. It computes in float32 and then rounds once
+// more.
 TEST(ElementwiseTest, Bfloat16GoesThroughFloat32) {
   const Tensor a = random_tensor("bfloat16", {5000}, 4), b = random_tensor("bfloat16", {5000}, 5);
   const auto va = a.view().values(), vb = b.view().values();
@@ -83,7 +84,8 @@ TEST(ElementwiseTest, Policies) {
   EXPECT_EQ(on("ascend910b", add(1))[1], -65504);
   EXPECT_EQ(on("ascend910b", add(0))[0], kInfinity);
   EXPECT_EQ(golden_result(add(0)).view().values()[0], 120000);
-  EXPECT_EQ(golden_result(add(1)).view().values()[0], 65504);  // as the case asks
+  // The golden result saturates, as the case asks.
+  EXPECT_EQ(golden_result(add(1)).view().values()[0], 65504);
   EXPECT_EQ(golden_result(add(1)).format().name, "float64");
   Case mul = operation("mul", {{"a", a}, {"b", b}});
   EXPECT_EQ(on("ascend910b", mul)[2], 0x1p-15);
@@ -149,7 +151,7 @@ TEST(ElementwiseTest, TolerancesAcceptTheMachine) {
         for (const std::int64_t fused : {0, 1}) {
           const bool ternary = op == std::string("fma") || op == std::string("axpy");
           if (!ternary && fused == 1) continue;
-          // Results among float16's subnormals, too.
+          // With the smaller scale, some results are subnormal in float16.
           for (const double scale : {1.0, 1e-3}) {
             Case c = operation(op, {}, {{"output_dtype", std::string(output)}});
             for (const char* name : {"a", "b", "c", "x", "y"}) {

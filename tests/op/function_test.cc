@@ -1,5 +1,5 @@
-// exp, log, sqrt, rsqrt, tanh, sigmoid, silu, gelu: the golden functions against MPFR, the
-// machines' steps, published examples, tolerances.
+// Tests exp, log, sqrt, rsqrt, tanh, sigmoid, silu and gelu: the golden functions against MPFR, the
+// machines' steps, published examples, and tolerances.
 #include <gtest/gtest.h>
 #include <mpfr.h>
 
@@ -20,7 +20,7 @@
 namespace assay {
 namespace {
 
-// The golden functions by the names that this test gives them.
+// Returns the golden function of this name.
 double (*reference_function(std::string_view name))(double) {
   static const std::map<std::string_view, double (*)(double)> functions = {
       {"exp", exp_reference},     {"log", log_reference},   {"sqrt", sqrt_reference},
@@ -40,7 +40,7 @@ constexpr const char* kFunctionNames[] = {"exp",  "log",     "sqrt", "rsqrt",
 
 // -- Golden results -------------------------------------------------------------------------------
 
-// The functions in 400 bits.
+// Computes the functions in 400 bits.
 class Mpfr {
  public:
   Mpfr() {
@@ -67,7 +67,7 @@ class Mpfr {
       if (name == "sigmoid") mpfr_set_ui(y_, 1, MPFR_RNDN);
       mpfr_div(y_, y_, t_, MPFR_RNDN);
     }
-    if (name == "gelu") {  // x erfc(-x / sqrt 2) / 2
+    if (name == "gelu") {  // gelu is x erfc(-x / sqrt 2) / 2
       mpfr_sqrt_ui(t_, 2, MPFR_RNDN);
       mpfr_div(t_, x_, t_, MPFR_RNDN);
       mpfr_neg(t_, t_, MPFR_RNDN);
@@ -171,7 +171,8 @@ TEST(FunctionReferenceTest, IsMpfrsCorrectlyRounded) {
   }
 }
 
-// Arrays are computed many at a time, and the hard ones one by one.
+// Arrays are computed many elements at a time, and hard elements one by one. The results equal
+// those of single elements.
 TEST(FunctionReferenceTest, ArraysAreOneByOne) {
   const std::vector<double> points = hard_points(9001);
   for (const bool by_tanh : {false, true}) {
@@ -238,7 +239,8 @@ TEST(FunctionTest, PublishedExamples) {
   EXPECT_EQ(on("ascend910b", operation("sqrt", {{"x", values("float32", {-1})}}))[0], 0);
 }
 
-// Values of the normal distribution's table: Phi(1) = 0.8413447461, Phi(-2) = 0.0227501319.
+// Compares gelu with values of the normal distribution's table: Phi(1) = 0.8413447461, Phi(-2) =
+// 0.0227501319.
 TEST(FunctionTest, GeluByTheNormalDistribution) {
   const Tensor x = values("float64", {1, -2, 0.5});
   const auto y = golden_result(operation("gelu", {{"x", x}})).view().values();
@@ -259,11 +261,12 @@ TEST(FunctionTest, GeluOnAscendAsPublished) {
                               1.95459759,      -2.29180174e-07, 9};
   const auto y = on("ascend910b", operation("gelu", {{"x", x}}, {{"approximate", "tanh"}}));
   for (std::size_t i = 0; i < y.size(); ++i) {
-    EXPECT_NEAR(y[i] / published[i], 1, 6e-6) << i;  // 58 ulps at -8, at most 2 above -2
+    // The error is 58 ulps at -8, and at most 2 ulps above -2.
+    EXPECT_NEAR(y[i] / published[i], 1, 6e-6) << i;
   }
   EXPECT_EQ(on("hopper", operation("gelu", {{"x", x}}, {{"approximate", "tanh"}}))[2], 0);
-  // With approximate=none its documentation printed, on another platform, what x / 2 (1 + erf)
-  // gives step by step in float32, cancellation and all.
+  // With approximate=none, MindSpore's documentation printed results of another platform. They are
+  // those of x / 2 (1 + erf) step by step in float32, with its cancellation.
   const double none[] = {-1.5865526e-01, 3.9998732, -0.0, 1.9544997, -1.4901161e-06, 9};
   const auto z = on("cpu_mul_add", operation("gelu", {{"x", x}}));
   for (std::size_t i = 0; i < z.size(); ++i) {
@@ -281,7 +284,7 @@ double chained(const VectorArithmetic& unit, VectorOp op, double a, double b = 0
 TEST(FunctionTest, SigmoidByHand) {
   const Tensor one = values("float16", {1});
   EXPECT_EQ(on("ascend910b", operation("sigmoid", {{"x", one}}))[0], 1497.0 / 2048);
-  // Once rounded it is another number.
+  // A result that is rounded only once is the same here.
   EXPECT_EQ(on("hopper", operation("sigmoid", {{"x", one}}))[0], 1497.0 / 2048);
   const Tensor x = values("float16", {-9});  // exp(9) = 8103.08: 8104, of spacing 4
   EXPECT_EQ(on("ascend910b", operation("sigmoid", {{"x", x}}))[0],
@@ -337,7 +340,8 @@ TEST(FunctionTest, StepsAreRoundedOneByOne) {
   }
 }
 
-// (e - 1) / (e + 1) loses small arguments: the vendor's tanh of 2^-26 is 0.
+// tanh as (e - 1) / (e + 1), with an exponential e, loses small arguments: the vendor's tanh of
+// 2^-26 is 0.
 TEST(FunctionTest, TanhThroughExpLosesSmallArguments) {
   const Case c = operation("tanh", {{"x", values("float32", {0x1p-26, 20, 8.8})}});
   EXPECT_EQ(on("ascend910b", c)[0], 0);
@@ -417,7 +421,8 @@ TEST(FunctionTest, TolerancesAcceptTheMachines) {
             for (double& v : list) v = std::abs(v) + 0x1p-20;
             x = Tensor::from_values(x.format(), x.shape(), list);
           }
-          // Only finite results of exp: how overflow ends depends on the machine.
+          // Tests only finite results of exp, because the result of an overflow depends on the
+          // machine.
           if (op == std::string("exp") && scale > 4) continue;
           for (const char* approximate : {"none", "tanh"}) {
             Case c = operation(op, {{"x", x}}, {{"output_dtype", std::string(output)}});
@@ -438,8 +443,8 @@ TEST(FunctionTest, TolerancesAcceptTheMachines) {
   }
 }
 
-// The documented error of the named machine's functions, or the largest of all machines if no
-// machine is named.
+// The tolerance has the documented error of the named machine's functions, or the largest error of
+// all machines if no machine is named.
 TEST(FunctionTest, TolerancesAreTheMachines) {
   const auto rtol_on = [](const Case& c, const char* machine) {
     return derived_tolerance(c, machine == nullptr ? nullptr : &machine_named(machine)).rtol;
@@ -451,7 +456,8 @@ TEST(FunctionTest, TolerancesAreTheMachines) {
   EXPECT_NEAR(rtol_on(exp, "cpu_fma"), 3 * kU, 1e-12);
   EXPECT_NEAR(rtol_on(exp, nullptr), 5 * kU, 1e-12);
   EXPECT_NEAR(rtol_on(exp, "hopper,kept_bits=24"), 5 * kU, 1e-12);
-  EXPECT_NEAR(rtol_on(exp, "exact"), 5 * kU, 1e-12);  // no unit: as none
+  // The machine `exact` has no vector unit, so that it counts as no machine.
+  EXPECT_NEAR(rtol_on(exp, "exact"), 5 * kU, 1e-12);
   Case named = exp;
   named.attributes["machine"] = std::string("cpu_fma");
   EXPECT_NEAR(rtol_on(named, nullptr), 3 * kU, 1e-12);
@@ -466,7 +472,7 @@ TEST(FunctionTest, TolerancesAreTheMachines) {
               rtol_on(operation("exp", {{"x", values("float64", {1})}}), "ascend910b");
             }),
             "the vector unit of ascend910b takes float16, bfloat16, float32, not float64");
-  // If exp(-x) overflows, IEEE arithmetic gives 0 and not a part of x.
+  // If exp(-x) overflows, silu in IEEE arithmetic is 0 and not a part of x.
   const Case silu = operation("silu", {{"x", values("float32", {-1e30, 1})}});
   EXPECT_LT(derived_tolerance(silu, &machine_named("hopper")).atol, 1e-36);
   EXPECT_GT(derived_tolerance(silu, &machine_named("ascend910b")).atol, 1e-9);
@@ -476,17 +482,18 @@ TEST(FunctionTest, TolerancesOfFastFunctions) {
   Case c = operation("exp", {{"x", values("float32", {-20.5, 3})}},
                      {{"fast_functions", std::int64_t{1}}});
   const DerivedTolerance t = derived_tolerance(c, &machine_named("hopper"));
-  // 2 + floor(1.173 20.5) = 26 ulps of the correctly rounded result.
+  // At |x| = 20.5, the error is 2 + floor(1.173 * 20.5) = 26 ulps of the correctly rounded result.
   EXPECT_NEAR(t.rtol, 53 * 0x1p-24, 1e-9);
   EXPECT_EQ(t.why,
             "rtol, atol: exp in float32 within 2 + floor(1.173 |x|) ulps (cuda_fast); without "
             "overflow");
   EXPECT_NEAR(derived_tolerance(c).rtol, t.rtol, 0);
-  // No faster functions of the other machines are known.
+  // For the other machines, no faster functions are known, so that the usual error holds.
   EXPECT_NEAR(derived_tolerance(c, &machine_named("ascend910b")).rtol, 3 * 0x1p-24, 1e-12);
   c.op = "log";
   EXPECT_GE(derived_tolerance(c, &machine_named("hopper")).atol, std::exp2(-21.41));
-  c.op = "rsqrt";  // CUDA has no faster rsqrt
+  // CUDA has no faster rsqrt.
+  c.op = "rsqrt";
   EXPECT_NEAR(derived_tolerance(c, &machine_named("hopper")).rtol, 5 * 0x1p-24, 1e-12);
 }
 

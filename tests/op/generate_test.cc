@@ -48,7 +48,7 @@ TEST(GenerateTest, EveryRowMakesCases) {
   }
 }
 
-// The same draws whatever the threads, for every operator.
+// For every operator, the draws do not depend on the number of threads.
 TEST(GenerateTest, ThreadsChangeNothing) {
   for (const Operator& row : operators()) {
     Recipe recipe = cases::small_recipe(row.name);
@@ -82,7 +82,7 @@ TEST(GenerateTest, InputsAreDrawnInTheStreamOfTheirName) {
   EXPECT_EQ(c.name, "matmul/float32/3x4x5/a_normal__b_uniform.low=2.high=3/seed9");
 }
 
-// Other sizes and dtypes of a seed hold the same draws, rounded otherwise.
+// Cases of one seed with other sizes and dtypes hold the same draws, rounded to their own dtype.
 TEST(GenerateTest, DtypesOfASeedShareTheirDraws) {
   Recipe recipe = small();
   const Case wide = generate_case("matmul", recipe);
@@ -104,7 +104,8 @@ TEST(GenerateTest, TransposesAreOfTheStoredInput) {
   EXPECT_EQ(golden_result(c).shape(), (Shape{2, 3, 5}));
 }
 
-// Hard inputs by their distributions: rows that all but overflow, and tiny variances far from 0.
+// Tests hard inputs by their distributions: rows that almost overflow, and tiny variances far from
+// 0.
 TEST(GenerateTest, VectorOperatorsOnHardInputs) {
   Recipe recipe = small();
   recipe.sizes = {3, 517};
@@ -137,7 +138,8 @@ TEST(GenerateTest, DotStartsFromItsOutputsDtype) {
   EXPECT_EQ(golden_result(c).format().name, "int32");
 }
 
-// Codes and scales are what quantize makes of the same draws: here by its definition, in float64.
+// Codes and scales are those that quantize makes of the same draws. The test computes them by its
+// definition, in float64.
 TEST(GenerateTest, CodesAreDrawnBeforeTheyAreQuantized) {
   Recipe recipe;
   recipe.dtype = &format_named("float8_e4m3fn");
@@ -194,7 +196,7 @@ TEST(GenerateTest, ScalesThatAreNamedAreDrawn) {
             "give scale a distribution, and x is drawn as it is");
 }
 
-// Scales of b belong to its columns, whichever way it lies.
+// The scales of b belong to its columns, whether b is transposed or not.
 TEST(GenerateTest, ScaledProductsInEveryScaling) {
   for (const char* scaling : {"tensor", "row", "1x128", "128x128", "3x50"}) {
     for (const std::int64_t transposed : {0, 1}) {
@@ -275,8 +277,9 @@ TEST(GenerateTest, RegionsLieAtWholeNumbersInsideTheImage) {
             "numbers; give rois a distribution");
 }
 
-// The reason why regions lie at whole numbers. There, a second rounding moves samples across a
-// pixel (7 bins, scale 1/16: some 115 in a million). Between whole numbers it hardly ever does.
+// This test shows why regions lie at whole numbers. Only there does a second rounding move samples
+// across a pixel (7 bins, scale 1/16: some 115 in a million). Between whole numbers it hardly ever
+// does.
 TEST(GenerateTest, RegionsAtWholeNumbersFlipPixels) {
   const auto flips_in_a_million = [](const char* distribution) {
     Recipe recipe;
@@ -343,8 +346,8 @@ TEST(GenerateTest, Refuses) {
             "a case's seed must be below 2^63, not 18446744073709551615");
 }
 
-// The ends of the range, where roundings are not relative. A fresh machine's result is within the
-// derived tolerance, or no tolerance is derived.
+// Tests the ends of the range, where rounding errors are not relative to the value. A fresh
+// machine's result is within the derived tolerance, or no tolerance is derived.
 TEST(GenerateTest, DerivedTolerancesHoldAtTheEnds) {
   struct Way {
     const char *op, *dtype, *distribution;

@@ -43,7 +43,8 @@ def main() -> None:
                 of_float32 = [to_float32(Fraction(draw.gauss(0, 1) * 2.0 ** draw.randint(-spread, spread)))
                               for _ in range(n)]
                 write("float32", of_float32)
-    # Halves of a unit in the last place: 24 bits of a mean, and a tie that a rest breaks.
+    # The means lie near the middle of two float32 numbers: a tie, a number of 24 bits, and a tie that a small rest
+    # breaks.
     write("float32", [1.0, 1.0 + 2.0**-23])
     write("float32", [1.0, 1.0 + 2.0**-23, 1.0 + 2.0**-22])
     write("float32", [1.0 + 2.0**-23, 1.0 + 2.0**-22, 2.0**-60, 2.0**-60])

@@ -1,4 +1,4 @@
-// Golden means against fractions: golden_means.py wrote the table.
+// Compares golden means with the means of fractions, which golden_means.py wrote to the table.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -28,7 +28,7 @@ TEST(GoldenMeans, AreTheExactSumOverNRoundedOnce) {
     std::vector<double> x;
     while (words >> word) x.push_back(std::strtod(word.c_str(), nullptr));
     const auto n = static_cast<std::int64_t>(x.size());
-    // Along a row, and side by side with another column.
+    // The values are a row, or a column beside another column.
     const Case row = operation("reduce_mean", {{"x", values(dtype.c_str(), {1, n}, x)}},
                                {{"axis", std::int64_t{1}}});
     std::vector<double> twice;

@@ -1,4 +1,4 @@
-// Unusual ways in which matmul goes through K and rounds its result.
+// Tests unusual ways in which matmul goes through K and rounds its result.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,8 +22,8 @@ using cases::random_tensor;
 
 double value_at(const Tensor& t, std::int64_t i) { return decode(t.format(), t.bits_at(i)); }
 
-// Uneven parts, pieces dealt to parts in turn, orders and formats of the parts' sums, each against
-// the scalar oracle.
+// Tests uneven parts, pieces that are dealt to parts in turn, and orders and formats of the parts'
+// sums, each against the scalar oracle.
 TEST(KSplitTest, PartsOfKInOtherOrders) {
   const std::int64_t k = 100;
   const DotModel& model = dot_model(machine_named("hopper"), format_named("bfloat16"));
@@ -31,7 +31,7 @@ TEST(KSplitTest, PartsOfKInOtherOrders) {
   c.attributes["output_dtype"] = "float32";
   c.attributes["split_k"] = std::int64_t{16};
   const auto a = c.input("a").view().values(), b = c.input("b").view().values();
-  // The sum of these stretches of K in one accumulator.
+  // Returns the sum of these stretches of K in one accumulator.
   using Stretches = std::vector<std::pair<std::int64_t, std::int64_t>>;
   const auto sum_of = [&](std::int64_t i, std::int64_t j, const Stretches& stretches) {
     std::vector<double> x, y;
@@ -91,7 +91,8 @@ TEST(KSplitTest, PartsOfKInOtherOrders) {
   });
 }
 
-// Float32 operands as two terms each: three products in one accumulator, between two promotions.
+// Each float32 operand is split into two terms. Their three products are added in one accumulator,
+// between two promotions.
 TEST(KSplitTest, OperandsInTwoTerms) {
   Case c = matmul(random_tensor("float32", {4, 40}, 47), random_tensor("float32", {40, 3}, 48));
   c.attributes["compute_dtype"] = "bfloat16";
@@ -129,7 +130,7 @@ TEST(KSplitTest, OperandsInTwoTerms) {
     }
   }
   EXPECT_LT(error, rough_error / 50);
-  // The golden result is that of the operands as they are.
+  // The golden result is that of the operands before they are split.
   EXPECT_EQ(golden_result(c).view().values(),
             golden_result(matmul(c.input("a"), c.input("b"))).view().values());
 }

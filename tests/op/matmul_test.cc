@@ -50,7 +50,8 @@ Shape with(Shape batch, std::int64_t rows, std::int64_t columns) {
   return batch;
 }
 
-// Element by element from the stored values, by the operator's text.
+// Computes the product element by element from the stored values, as the operator's documentation
+// says.
 std::vector<double> by_loops(const Case& c, std::int64_t m, std::int64_t n, std::int64_t k) {
   const auto value = [&](const char* name, std::int64_t batch, std::int64_t row,
                          std::int64_t column, std::int64_t rows, std::int64_t columns) {
@@ -111,10 +112,11 @@ TEST(MatmulTest, TransposesBatchesAndBias) {
   }
 }
 
-// Each element is the dot model's, rounded once to the output.
+// Each element is that of the dot model, rounded once to the output's dtype.
 TEST(MatmulTest, TheMachineRoundsAsItsModel) {
   for (const DotModel& model : ascend().dots) {
-    if (model.input == "int8") continue;  // exact, see Int8GivesInt32
+    // int8 products are exact. Int8GivesInt32 tests them.
+    if (model.input == "int8") continue;
     for (const char* output : {"float32", "float16", "bfloat16"}) {
       Case c = matmul(random_tensor(std::string(model.input).c_str(), {9, 70}, 4),
                       random_tensor(std::string(model.input).c_str(), {70, 35}, 5));
@@ -180,7 +182,8 @@ TEST(MatmulTest, Int8GivesInt32) {
             "case t: the matrix unit of volta takes float16, not int8");
 }
 
-// Sums of int8 beyond int32: the reference and some machines hold its ends, others wrap.
+// If sums of int8 products exceed int32, the reference and some machines give the end of the range,
+// and other machines wrap.
 TEST(MatmulTest, Int8BeyondInt32) {
   constexpr std::int64_t kDepth = (1 << 17) + 1;
   std::vector<double> least(static_cast<std::size_t>(kDepth), -128), most = least;
@@ -218,7 +221,7 @@ TEST(DotTest, Int8StartsNearTheEnds) {
 
 double element(const Tensor& t, std::int64_t i) { return t.view().value_at(i); }
 
-// float32 operands are rounded to the working format first, on the reference too.
+// float32 operands are first rounded to the working format, in the reference, too.
 TEST(MatmulTest, ComputeDtype) {
   for (const auto& [machine, word] :
        {std::pair("hopper", "tfloat32"), {"ascend910b", "hfloat32"}}) {
@@ -292,7 +295,7 @@ TEST(MatmulTest, SplitAndPromotedSums) {
   EXPECT_EQ(error_of([&] { emulate(c, exact()); }), "case t: split_k is -1, below 0");
 }
 
-// The results are the same to the bit if the accumulator starts at a bias or at a zero of either
+// Split sums are right to the bit, even if the accumulator starts at a bias or at a zero of either
 // sign, and if every product is a zero. Parts start at +0, and a whole sum starts at the bias.
 TEST(MatmulTest, SplitSumsStartWhereTheyShould) {
   const std::int64_t m = 4, n = 6, k = 70;
@@ -341,8 +344,8 @@ TEST(MatmulTest, SplitSumsStartWhereTheyShould) {
                 for (std::int64_t begin = 0; begin < k; begin += split) {
                   wanted += sum(model, begin, std::min(split, k - begin), 0);
                 }
-                // Without promotion, the parts give the same as a promotion interval. With
-                // promotion they do not.
+                // Parts without promotion give the same sum as a promotion interval of their
+                // length. Parts with promotion do not.
                 const float other = sum(in_one, 0, k, start);
                 if (promotion == 0) {
                   EXPECT_EQ(encode(format_named("float32"), static_cast<double>(wanted)),
@@ -366,7 +369,7 @@ TEST(MatmulTest, SplitSumsStartWhereTheyShould) {
   EXPECT_GT(negative_zeros, 0);
 }
 
-// The bias enters first or last, as the machine says.
+// The bias enters the sum first or last, depending on the machine.
 TEST(MatmulTest, TheBiasFirstOrLast) {
   Case c =
       matmul(Tensor::from_values(format_named("float16"), {1, 1}, std::vector<double>{0x1p-12}),
@@ -374,7 +377,7 @@ TEST(MatmulTest, TheBiasFirstOrLast) {
   c.attributes["output_dtype"] = "float32";
   c.inputs["bias"] = Tensor::from_values(format_named("float32"), {1}, std::vector<double>{1.0});
   // 1 + 2^-24 is a tie: truncation in the accumulator and rounding to even at the end both give 1.
-  // Just above the tie they differ.
+  // This product is just above the tie, so that they differ.
   c.inputs["a"] =
       Tensor::from_values(format_named("float16"), {1, 1}, std::vector<double>{0x1.8p-12});
   EXPECT_EQ(element(emulate(c, machine_named("hopper")), 0), 1 + 0x1p-23);  // rounded to nearest
@@ -396,7 +399,8 @@ TEST(DotTest, AccumulatorsOfTheResultsFormat) {
   const Tensor out = emulate(c, machine_named("hopper"));
   EXPECT_EQ(out.format().name, "float16");
   EXPECT_EQ(element(out, 0), 1);
-  EXPECT_EQ(element(out, 1), 1 + 0x1p-10);  // to nearest, where a truncated sum would be 1
+  // The sum is rounded to nearest. A truncated sum would be 1.
+  EXPECT_EQ(element(out, 1), 1 + 0x1p-10);
   c.attributes["output_dtype"] = "float32";
   EXPECT_EQ(element(emulate(c, machine_named("hopper")), 1), 1 + 0x1.8p-11);
   EXPECT_EQ(element(golden_result(c), 1), 1 + 0x1.8p-11);
@@ -405,7 +409,8 @@ TEST(DotTest, AccumulatorsOfTheResultsFormat) {
             "case d: a [2, 2], b [2, 2] and c [3] do not fit; dot takes [n, K], [n, K] and [n]");
 }
 
-// K + 1 roundings of the accumulator, which is float16 if c and the result are.
+// The tolerance allows for K + 1 roundings of the accumulator, which is float16 if c and the result
+// are float16.
 TEST(DotTest, ToleranceFollowsItsFormula) {
   Case c;
   c.name = "d";
@@ -530,7 +535,7 @@ TEST(MatmulErrorTest, Operands) {
   EXPECT_EQ(run("float16", "bfloat16", exact()), "no error");
 }
 
-// The second operand is held to the same rule as the first.
+// The second operand must have an accepted dtype, as the first one must.
 TEST(MatmulErrorTest, TheSecondOperandsKind) {
   const auto run = [](const char* a, const char* b) {
     return error_of([&] {
@@ -578,7 +583,7 @@ TEST(MatmulErrorTest, ShapesAndParameters) {
             "case t: matmul needs the input 'a'; its inputs are b");
 }
 
-// Results with more elements than one range of threads. They do not depend on the number of
+// Tests results with more elements than one range of threads. They do not depend on the number of
 // threads, and the last rows computed separately are the same.
 TEST(LargeMatmul, IsTheSameByAnyThreadsAndInParts) {
   constexpr std::int64_t kM = 270, kN = 260, kK = 8, kLast = 5;

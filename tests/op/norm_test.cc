@@ -1,5 +1,5 @@
-// softmax, layernorm, rmsnorm: golden results against MPFR and published cases, the machines'
-// steps, tolerances.
+// Tests softmax, layernorm and rmsnorm: golden results against MPFR and published cases, the
+// machines' steps, and tolerances.
 #include "assay/op/norm.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ std::vector<double> golden(const Case& c) { return golden_result(c).view().value
 // -- Published and hand-worked cases
 // ----------------------------------------------------------------
 
-// scipy.special.softmax's documentation.
+// The example is that of scipy.special.softmax's documentation.
 TEST(NormTest, SoftmaxAsPublished) {
   const Tensor x = values("float64", {3, 4}, {1, 0.5, 0.2, 3, 1, -1, 7, 3, 2, 12, 13, 3});
   const std::vector<double> columns = {2.11942e-01, 1.01300e-05, 2.75394e-06, 3.33333e-01,
@@ -64,7 +64,7 @@ TEST(NormTest, ByHand) {
                                                      {"bias", values("float64", {1, 0, 0, 10})}}));
   EXPECT_DOUBLE_EQ(scaled[0], 1 - 3 / std::sqrt(1.25 + 1e-5));
   EXPECT_DOUBLE_EQ(scaled[3], 10 + 3 / std::sqrt(1.25 + 1e-5));
-  // 3, 4: the mean square is 25/2.
+  // The mean square of 3 and 4 is 25/2.
   const Tensor z = values("float64", {3, 4});
   const auto r = golden(operation("rmsnorm", {{"x", z}}, {{"eps", 0.0}}));
   EXPECT_DOUBLE_EQ(r[0], 0.6 * std::sqrt(2));
@@ -98,7 +98,7 @@ TEST(NormTest, SpecialValues) {
   for (const char* machine : {"ascend910b", "hopper"}) {
     EXPECT_EQ(on(machine, masked), (std::vector<double>{0, 0.5, 0.5})) << machine;
   }
-  // Squares overflow float16 from 256 on, and the unit saturates them.
+  // In float16, squares overflow from 256 on, and the unit saturates them.
   const Case large = operation("rmsnorm", {{"x", values("float16", {300, 300, 300, 300})}});
   EXPECT_DOUBLE_EQ(golden(large)[0], 300 / std::sqrt(90000 + 1e-6));
   EXPECT_GT(on("ascend910b", large)[0], 2);
@@ -166,7 +166,8 @@ TEST(NormReferenceTest, IsMpfrsCorrectlyRounded) {
       for (int trial = 0; trial < 60; ++trial) {
         const std::size_t n = 1 + random.below(70);
         std::vector<double> x(n);
-        // Spread, all but equal, of different sizes, or of sizes that only binary128 squares.
+        // The values are spread, almost equal, of different sizes, or of sizes whose squares only
+        // binary128 holds.
         const bool wide = trial % 4 == 3 && format == std::string("float64");
         const double offset = trial % 3 == 1 ? 100 * random.normal() : 0;
         for (double& v : x) {
@@ -196,7 +197,7 @@ TEST(NormReferenceTest, IsMpfrsCorrectlyRounded) {
 
 // -- Machines -------------------------------------------------------------------------------------
 
-// The steps once more, by the scalar oracle.
+// Computes the steps a second time, by the scalar oracle.
 std::vector<double> steps_of(const Case& c, const VectorArithmetic& unit, ReduceOrder order,
                              std::int64_t chunk, std::vector<double> x) {
   const auto n = static_cast<std::int64_t>(x.size());
@@ -282,7 +283,8 @@ TEST(NormTest, StepsAreRoundedOneByOne) {
   }
 }
 
-// A row is a row, whichever dimension it lies along, and however many threads.
+// The result of a row does not depend on the dimension along which it lies, or on the number of
+// threads.
 TEST(NormTest, AxesAndThreads) {
   const Tensor x = random_tensor("bfloat16", {5, 40, 700}, 9);
   for (const char* op : kNormNames) {
@@ -379,8 +381,8 @@ TEST(NormTest, TolerancesAcceptTheMachines) {
   }
 }
 
-// The bounds are not so wide that a wrong operator passes: the variance over n - 1, no maximum's
-// term in the sum, eps left out of small rows.
+// The bounds are not so wide that a wrong operator passes. The wrong operators divide the variance
+// by n - 1, leave the term of the maximum out of the sum, or leave out eps in small rows.
 TEST(NormTest, TolerancesRejectOtherOperators) {
   const auto mismatches = [](const Case& c, const std::vector<double>& y) {
     const DerivedTolerance t = derived_tolerance(c);
@@ -425,7 +427,8 @@ TEST(NormTest, NoToleranceWhereNoDigitIsLeft) {
   EXPECT_GE(derived_tolerance(nan).atol, 0) << "the judge settles a row that is NaN";
   const DerivedTolerance t =
       derived_tolerance(operation("softmax", {{"x", values("float32", {0, 0})}}));
-  EXPECT_NEAR(t.rtol, 12 * 0x1p-24, 0x1p-30);  // exp twice (2 ulps), a sum, a quotient
+  // The terms are two exp of 2 ulps each, a sum and a quotient.
+  EXPECT_NEAR(t.rtol, 12 * 0x1p-24, 0x1p-30);
   EXPECT_EQ(t.why.substr(0, 62), "rtol: u |x - max| through exp, the sum and the quotient, at mo");
 }
 

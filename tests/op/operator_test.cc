@@ -1,4 +1,4 @@
-// The table of operators, and the tolerance that is derived from a case's data.
+// Tests the table of operators, and the tolerance that is derived from a case's data.
 #include "assay/op/operator.h"
 
 #include <gmock/gmock.h>
@@ -60,7 +60,8 @@ TEST(OperatorsTest, RunOnEveryMachine) {
   }
 }
 
-// assay's own rows, before any test of this program registers others, which may keep their NaN.
+// The number of assay's own operators, before any test of this program registers others. Those may
+// keep the sign of their NaN.
 const std::size_t kOwnOperators = operators().size();
 
 // Processors disagree about the sign of infinity minus infinity, but results must not.

@@ -29,7 +29,7 @@ Case quantize(Tensor x, const char* dtype, const char* scaling, const char* scal
                    {{"output_dtype", dtype}, {"scaling", scaling}, {"scales", scales}});
 }
 
-// The case that gives the scales of a case that gives values.
+// Returns the case of the scales that belong to a case of quantized values.
 Case scales_case(Case c, const char* dtype = "float32") {
   c.attributes["quantized_dtype"] = c.attributes.at("output_dtype");
   c.attributes["output_dtype"] = dtype;
@@ -52,7 +52,7 @@ TEST(QuantizeTest, ByHand) {
   }
 }
 
-// amax is clamped at 1e-4: a block of zeros has a scale, too.
+// amax is at least 1e-4, so that a block of zeros has a scale, too.
 TEST(QuantizeTest, TheSmallestAmax) {
   const Tensor x = values("float32", {3}, {0, 1e-6, -1e-5});
   const Case c = quantize(x, "float8_e4m3fn", "tensor");
@@ -63,7 +63,8 @@ TEST(QuantizeTest, TheSmallestAmax) {
             (std::vector<double>{0x1p-22}));
 }
 
-// A plain loop over blocks in the test's own float arithmetic, each scaling and method.
+// Compares each scaling and method with a plain loop over blocks, in the test's own float
+// arithmetic.
 TEST(QuantizeTest, IsFloat32Arithmetic) {
   const std::int64_t rows = 150, columns = 300;
   const Tensor x = random_tensor("bfloat16", {2, rows, columns}, 5, 3);
@@ -105,8 +106,8 @@ TEST(QuantizeTest, IsFloat32Arithmetic) {
   }
 }
 
-// The scale of a whole power of two at the edges: the smallest with largest * scale >= amax, found
-// here in another way.
+// A scale that is a power of two is the smallest one with largest * scale >= amax. Tests amax at
+// the edges, where the test finds the scale in another way.
 TEST(QuantizeTest, PowersOfTwoAtTheirEdges) {
   for (const char* dtype : {"float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float_e5m6", "int8",
                             "float4_e2m1fn", "hifloat8"}) {
@@ -130,8 +131,8 @@ TEST(QuantizeTest, PowersOfTwoAtTheirEdges) {
   EXPECT_EQ(emulate(c, machine_named("hopper")).bits_at(0), 127u - 7);
 }
 
-// Within the derived tolerance for random values of every format and kind, and outside of half of
-// it.
+// Results are within the derived tolerance for random values of every format and kind. Some of them
+// are outside half of it.
 TEST(QuantizeTest, MeetsItsTolerance) {
   int mismatches_of_half = 0;
   for (const char* input : {"float32", "float16", "bfloat16"}) {
@@ -218,7 +219,8 @@ TEST(DequantizeTest, UndoesQuantize) {
       EXPECT_EQ(cases::outside_tolerance(back, "hopper"), 0);
       const auto in = x.view().values(), out = on("hopper", back);
       for (std::size_t i = 0; i < in.size(); ++i) {
-        // Half an ulp of e4m3, and of its subnormals times the largest scale there may be.
+        // The error is at most half an ulp of e4m3, or half of its smallest subnormal times the
+        // largest possible scale.
         ASSERT_LE(std::abs(out[i] - in[i]), 0.0626 * std::abs(in[i]) + 0x1p-10 * 5.5 / 448 * 2.01);
       }
     }
@@ -245,7 +247,7 @@ TEST(DequantizeTest, Rounds) {
       HasSubstr("scale is float64, but scales must be float32"));
 }
 
-// The scales must be as the case promises.
+// If the case promises scales that are powers of two, they must be.
 TEST(DequantizeTest, ScalesThatAreNoPowersOfTwoAreRefusedWhereTheyArePromised) {
   Case c = operation("dequantize",
                      {{"x", values("float8_e4m3fn", {1, 3}, {1, 2, 3})},

@@ -1,4 +1,4 @@
-// reduce_sum, reduce_mean, reduce_max.
+// Tests reduce_sum, reduce_mean and reduce_max.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -55,7 +55,8 @@ TEST(ReduceTest, AxesAndShapes) {
       (std::vector<double>{0, 0}));
 }
 
-// Every (row, column) equals the oracle's, for any layout and any number of threads.
+// The result at every (row, column) equals that of the oracle along the axis, for any layout and
+// any number of threads.
 TEST(ReduceTest, IsTheOracleAlongTheAxis) {
   const Tensor x = random_tensor("float16", {3, 300, 7}, 2, 30);
   const auto v = x.view().values();
@@ -77,7 +78,7 @@ TEST(ReduceTest, IsTheOracleAlongTheAxis) {
   }
 }
 
-// Wider than one part, and with several threads.
+// Tests a tensor that is wider than one part, with several threads.
 TEST(ReduceTest, PartsDoNotShow) {
   const Tensor x = random_tensor("float32", {400, 1000}, 3);
   const Case down = reduction("reduce_sum", x, 0, "ascend910b_first_n");
@@ -119,7 +120,7 @@ TEST(ReduceTest, AMeanDividesOnce) {
   EXPECT_EQ(on("ascend910b", block)[0], static_cast<double>(4.0f / 3.0f));
 }
 
-// More elements than float16 can count: the quotient is still that of the exact count.
+// If a mean has more elements than float16 can count, the sum is still divided by the exact count.
 TEST(ReduceTest, AMeanOfMoreElementsThanTheFormatCounts) {
   const std::int64_t n = 70003;
   const Tensor x = Tensor::from_values(format_named("float16"), {n},
@@ -188,7 +189,7 @@ TEST(ReduceTest, TolerancesAcceptTheMachine) {
   }
 }
 
-// Trees of kernels that others wrote, and some that nobody did.
+// Plans with the trees of kernels that others wrote, and with some trees that no kernel has.
 using Words = std::map<std::string, Attribute>;
 const std::int64_t kOne = 1;
 std::vector<Words> plans() {
@@ -244,7 +245,7 @@ Case planned(const char* op, Tensor x, const Words& plan) {
   return c;
 }
 
-// Every row is the plan's oracle, in the format of the case's sums.
+// Every row equals the result of the plan's oracle, in the format of the case's sums.
 TEST(ReduceTest, APlanIsTheOracleAlongTheAxis) {
   for (const Words& words : plans()) {
     for (const char* dtype : {"float16", "bfloat16", "float32"}) {
@@ -258,7 +259,7 @@ TEST(ReduceTest, APlanIsTheOracleAlongTheAxis) {
             last = order.last(unit);
         const auto x = c.input("x").view().values();
         const auto sums = on("hopper", c);
-        // Down the columns of the same numbers, turned.
+        // The same numbers are also summed down the columns of the transposed tensor.
         Case down = c;
         std::vector<double> turned(x.size());
         for (std::size_t i = 0; i < 70; ++i) {
@@ -326,11 +327,11 @@ TEST(ReduceTest, PlansOfOneTreeCountItsRoundings) {
   Words words = {{"order", std::string("lanes")},
                  {"lanes", std::int64_t{32}},
                  {"sum_dtype", std::string("float16")}};
-  // 8 elements a lane, then 5 shuffles: 7 + 5.
+  // A lane adds 8 elements, and 5 shuffles follow: 7 + 5 additions.
   const double u = 0x1p-11;
   EXPECT_NEAR(derived_tolerance(planned("reduce_sum", x, words)).atol,
               (std::pow(1 + u, 12) - 1) * 256, 1e-9);
-  // In float32 blocks of 64 (1 + 5), then their 4 sums one by one.
+  // A float32 block of 64 elements has 1 + 5 additions. Then 4 sums of blocks are added one by one.
   words["sum_dtype"] = std::string("float32");
   words["block_size"] = std::int64_t{64};
   const double v = 0x1p-24, factor = std::pow(1 + v, 9) - 1;
@@ -404,7 +405,8 @@ TEST(ReduceTest, TolerancesFollowTheOrder) {
     EXPECT_EQ(t.rtol, 0) << order;
     EXPECT_NEAR(t.atol, (std::pow(1 + u, steps) - 1) * 256, 1e-9) << order;
   }
-  // Without an order: any. More roundings than leave a digit have a bound still.
+  // Without `order`, the tolerance holds for any order. There is a bound even if the roundings
+  // leave no digit.
   const Tensor ones = values("float16", std::vector<double>(1200, 1.0));
   Case any = reduction("reduce_sum", ones, 0, "sequential");
   EXPECT_NEAR(derived_tolerance(any).atol, (std::pow(1 + u, 1199) - 1) * 1200, 1e-6);

@@ -69,7 +69,7 @@ TEST(RegisterTest, ARegisteredOperatorIsKnownEverywhere) {
   const auto& before = operators();
   const std::size_t count = before.size();
   {
-    // The table keeps its own copy of the texts.
+    // The table keeps its own copy of the texts, so that the row may change afterwards.
     Operator row = twice("twice_known");
     row.generate = generate_twice;
     register_operator(row);
@@ -142,7 +142,8 @@ TEST(RegisterTest, WhatCannotBeRegisteredIsSaid) {
   EXPECT_EQ(operators().size(), count + 1);
 }
 
-// By name `a_scale` comes first, and assay's own rule looks for an input a.
+// The first input of the row, x, gives the output's dtype. `a_scale` comes first by name, and
+// assay's own rule looks for an input a, but neither counts.
 TEST(RegisterTest, TheFirstInputNamedSaysTheOutputDtype) {
   register_operator(twice("twice_first"));
   Case c = case_of("twice_first");
@@ -150,7 +151,8 @@ TEST(RegisterTest, TheFirstInputNamedSaysTheOutputDtype) {
   c.inputs["a"] = cases::integer_tensor("int8", {1}, 2);
   EXPECT_EQ(output_format(c).name, "float16");
   c.inputs["x"] = cases::integer_tensor("float8_e4m3fn", {2, 3}, 1);
-  EXPECT_EQ(output_format(c).name, "float8_e4m3fn");  // an fp8 matmul would give float32
+  // An fp8 matmul would give float32.
+  EXPECT_EQ(output_format(c).name, "float8_e4m3fn");
   c.attributes["output_dtype"] = "float32";
   EXPECT_EQ(output_format(c).name, "float32");
   EXPECT_EQ(emulate(c, machine_named("exact")).format().name, "float32");
@@ -174,7 +176,8 @@ TEST(RegisterTest, AnOperatorMayHaveARuleForItsOutput) {
   register_operator(row);
   const Case c = case_of("twice_wide", "int8");
   EXPECT_EQ(emulate(c, machine_named("exact")).format().name, "int32");
-  EXPECT_EQ(golden_result(c).format().name, "int32");  // integers are their own golden results
+  // The golden result of integers has the output's dtype, because it is exact.
+  EXPECT_EQ(golden_result(c).format().name, "int32");
   EXPECT_EQ(golden_result(c).view().values(), doubled(c));
 }
 
@@ -247,7 +250,8 @@ TEST(RegisterTest, TheReferenceIsAskedOnceForAKindOfCase) {
   EXPECT_EQ(asked, 1);
   emulate(case_of("twice_counted", "float16", {3, 2}), machine);
   EXPECT_EQ(asked, 2);
-  c.attributes["axis"] = std::int64_t{1};  // may say another shape
+  // Another value of axis may give another shape, so that the reference is called again.
+  c.attributes["axis"] = std::int64_t{1};
   emulate(c, machine);
   EXPECT_EQ(asked, 3);
 }

@@ -1,4 +1,5 @@
-// Rows drawn of products and attention: their golden results are those of the whole.
+// Tests rows that are drawn from products and attention: their golden results are those of the
+// whole.
 #include "assay/op/row_sample.h"
 
 #include <gmock/gmock.h>
@@ -47,7 +48,7 @@ TEST(RowSampleTest, TextsSayRowsAndSeed) {
 
 using Attributes = std::initializer_list<std::pair<const char*, Attribute>>;
 
-// Every layout of the operands that the two operators take.
+// Returns cases with every layout of the operands that the two operators take.
 std::map<std::string, Case> sampled_cases() {
   std::map<std::string, Case> all;
   const auto product = [&](const char* name, const char* dtype, const Shape& a, const Shape& b,
@@ -91,7 +92,7 @@ std::map<std::string, Case> sampled_cases() {
   return all;
 }
 
-// Element by element the same bits.
+// Expects that the rows equal those of the whole result, bit for bit.
 void expect_rows_of(const SampledRows& sampled, const Tensor& rows, const Tensor& whole,
                     const std::string& of) {
   ASSERT_EQ(&rows.format(), &whole.format()) << of;
@@ -122,7 +123,7 @@ TEST(RowSampleTest, ResultsAreTheRowsOfTheWhole) {
   }
 }
 
-// From as many matrices as there are, as long as there are rows, and the same number from each.
+// The rows come from as many matrices as possible, and the same number from each.
 TEST(RowSampleTest, RowsComeEvenlyFromTheMatrices) {
   const std::map<std::string, Case> all = sampled_cases();
   for (const std::int64_t rows : {4, 6, 9, 12}) {
@@ -142,7 +143,8 @@ TEST(RowSampleTest, EachRowIsAsLikelyAsAnyOther) {
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     for (const std::int64_t row : sample_rows(c, {.rows = 4, .seed = seed}).rows) ++drawn[row];
   }
-  // Binomial with p = 4 / 60: a mean of 400 and a deviation of 19.3.
+  // The number of times that a row is drawn is binomial with p = 4 / 60: a mean of 400 and a
+  // deviation of 19.3.
   ASSERT_EQ(drawn.size(), 60u);
   for (const auto& [row, count] : drawn) EXPECT_NEAR(count, 400, 5 * 19.3) << row;
   const auto rows = [&] { return sample_rows(c, {.rows = 4, .seed = 3}).rows; };
@@ -152,8 +154,8 @@ TEST(RowSampleTest, EachRowIsAsLikelyAsAnyOther) {
   EXPECT_NE(rows(), before);
 }
 
-// Faults that fill up matrices, and faults that are spread: a sample finds a share of wrong rows at
-// least as often as the share promises.
+// The wrong rows fill a few matrices, or are spread over all matrices. If the share of wrong rows
+// is seen_share(n), at least 95 percent of the samples of n rows must hold a wrong row.
 TEST(RowSampleTest, WhatIsSeenWith95PercentIsSeenThatOften) {
   EXPECT_NEAR(seen_share(64), 0.0457, 5e-5);
   EXPECT_DOUBLE_EQ(seen_share(1), 0.95);
@@ -175,7 +177,7 @@ TEST(RowSampleTest, WhatIsSeenWith95PercentIsSeenThatOften) {
       in_few_matrices += first ? 1 : 0;
       spread += stepping ? 1 : 0;
     }
-    // Four deviations of 3000 draws below 95 percent.
+    // The limit is four standard deviations of 3000 draws below 95 percent.
     EXPECT_GE(in_few_matrices, 0.934 * kSeeds) << rows;
     EXPECT_GE(spread, 0.934 * kSeeds) << rows;
   }

@@ -23,7 +23,7 @@ using cases::random_tensor;
 using cases::values;
 using testing::HasSubstr;
 
-// Scales of uneven sizes, so that one in a wrong place shows.
+// Returns scales of uneven sizes, so that a scale in a wrong place changes the result.
 Tensor some_scales(const Shape& shape, std::uint64_t stream, bool power_of_two = false) {
   Random random(77, stream);
   std::vector<double> list(static_cast<std::size_t>(element_count(shape)));
@@ -67,7 +67,8 @@ TEST(ScaledMatmulTest, ByHand) {
   }
 }
 
-// P = 1 + 2^-3 and scales with which each order of the two products rounds to another number.
+// The product is 1 + 2^-3. With these scales, each order of the two multiplications rounds to
+// another number.
 TEST(ScaledMatmulTest, ScalesInEachOrder) {
   const Tensor a = values("float8_e4m3fn", {1, 1}, {1.125}),
                b = values("float8_e4m3fn", {1, 1}, {1});
@@ -89,7 +90,7 @@ TEST(ScaledMatmulTest, ScalesInEachOrder) {
             "case t: scale_order is 'b'; it may be together, a_first, b_first");
 }
 
-// Every element against the test's own loop over dot_oracle.
+// Compares every element with the test's own loop over dot_oracle().
 void expect_model(const Case& c, const char* machine, std::int64_t step, bool fused,
                   const char* compute = nullptr) {
   const auto a = c.input("a").view().values(), b = c.input("b").view().values(),
@@ -131,7 +132,8 @@ TEST(ScaledMatmulTest, BlocksOnTheMachines) {
   expect_model(block_scaled(4, 30, 256, "float8_e4m3fn", "float8_e5m2"), "hopper", 128, true);
 }
 
-// A machine without fp8 takes what its float16 or bfloat16 unit holds.
+// If a machine has no unit for the codes, compute_dtype converts them to float16 or bfloat16 if
+// that holds them.
 TEST(ScaledMatmulTest, ComputeDtype) {
   Case c = block_scaled(4, 20, 200, "float_e5m6", "float8_e4m3fn");
   EXPECT_THAT(error_of([&] { on("hopper", c); }),
@@ -156,7 +158,7 @@ TEST(ScaledMatmulTest, ACustomFormat) {
   EXPECT_EQ(cases::outside_tolerance(c, "cpu_fma"), 0);
 }
 
-// Scales that do not change along K are multiplied once, and promotion comes before them.
+// Scales that do not change along K are multiplied once, after promotion.
 TEST(ScaledMatmulTest, PromotionBeforeTheScale) {
   Case c = product(random_tensor("float8_e4m3fn", {3, 512}, 1),
                    random_tensor("float8_e4m3fn", {512, 4}, 2), some_scales({3}, 3),
@@ -174,7 +176,7 @@ TEST(ScaledMatmulTest, PromotionBeforeTheScale) {
   }
 }
 
-// Codes of int8: exact sums, one rounding to float32, then the scales.
+// int8 codes have exact sums, which are rounded once to float32 before the scales are multiplied.
 TEST(ScaledMatmulTest, Int8) {
   const std::int64_t m = 3, n = 5, k = 4000;
   const Tensor a = cases::integer_tensor("int8", {m, k}, 1, 127),
@@ -224,7 +226,7 @@ TEST(ScaledMatmulTest, GoldenDequantises) {
     const auto golden = golden_result(c).view().values(),
                peer = golden_result(plain).view().values();
     EXPECT_EQ(golden, peer);
-    // And by a plain sum at one element.
+    // One element also equals a plain sum.
     double sum = 0;
     const std::int64_t b = 1, i = 129, j = 139;
     for (std::int64_t kk = 0; kk < k; ++kk) {
@@ -236,7 +238,8 @@ TEST(ScaledMatmulTest, GoldenDequantises) {
   }
 }
 
-// Each block of a row holds one large value and many that its alignment cuts off.
+// Returns a case in which each block of a row holds one large value, and many values that are cut
+// off by the alignment to it.
 Case with_losses(std::int64_t m, std::int64_t n, std::int64_t k) {
   Case c = block_scaled(m, n, k);
   std::vector<double> a(static_cast<std::size_t>(m * k), 0.029296875);
@@ -268,8 +271,8 @@ TEST(ScaledMatmulTest, MeetsItsBounds) {
   EXPECT_GT(worst, 0.4);
 }
 
-// Float32 accumulation is the rule without a machine: float16 units meet it, hopper's 14 bits of
-// fp8 do not.
+// Without a machine, the tolerance is that of float32 accumulation. Results of float16 units meet
+// it, and those of hopper's fp8 unit, whose sums have 14 bits, do not.
 TEST(ScaledMatmulTest, ToleranceWithoutAMachine) {
   Case c = with_losses(3, 100, 512);
   c.attributes["compute_dtype"] = "float16";

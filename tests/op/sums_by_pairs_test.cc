@@ -1,4 +1,5 @@
-// The sums of ChanceUnit by pairs, which kernels add, against one addition after the other.
+// Compares the sums by pairs of ChanceUnit, which kernels compute, with sums of one addition after
+// the other.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,7 +22,7 @@ class SumsByPairsOnTargets : public testing::TestWithParam<std::string> {
   void TearDown() override { simd::force_target(""); }
 };
 
-// Level by level. `leave`: the root's rounding.
+// Adds the numbers by pairs, level by level. If `leave` is set, the last sum is not rounded.
 Uncertain by_pairs(std::vector<Uncertain> numbers, const RoundingStep& step, bool leave) {
   while (numbers.size() > 1) {
     std::vector<Uncertain> sums;
@@ -47,7 +48,7 @@ void expect_same(const Uncertain& sum, const Uncertain& wanted, const std::strin
   EXPECT_EQ(sum.odd, wanted.odd) << what;
 }
 
-// Values of few and of many digits, of all sizes, zeros, and pairs that cancel.
+// Returns values of few and of many digits, of all sizes, zeros, and pairs that cancel.
 std::vector<double> drawn(std::size_t n, std::uint64_t kind) {
   Random random(20261129, kind * 10007 + n);
   std::vector<double> values;
@@ -78,7 +79,8 @@ TEST_P(SumsByPairsOnTargets, AreTheSumsOfOneAfterTheOther) {
         std::vector<Uncertain> exact, rounded;
         for (const double v : values) {
           exact.push_back(Uncertain::exact(v));
-          // A product, a function's value, or a number with an error of its own.
+          // One third of the numbers are products, one third have an error of their own, and one
+          // third are exact.
           Uncertain number = exact.size() % 3 == 0 ? Uncertain::product(exact.back(), exact.front())
                              : exact.size() % 3 == 1 ? Uncertain::inexact(v)
                                                      : exact.back();

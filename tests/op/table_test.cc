@@ -28,7 +28,7 @@ using cases::ascend;
 using cases::error_of;
 using testing::HasSubstr;
 
-// A row with a parameter of every kind, as a team may register it.
+// Registers an operator with a parameter of every kind, as a team may do it, and returns its row.
 const Operator& registered_row() {
   static const bool once = [] {
     Operator row;
@@ -54,7 +54,7 @@ const Operator& registered_row() {
     };
     row.reference = [](const ReferenceCall& call) {
       const Case& c = call.test_case;
-      // The row gives the values that a case leaves out.
+      // If a case leaves out a parameter, the row gives its value.
       std::vector<double> values = c.input("x").view().values();
       for (double& v : values) {
         v = word_of(c, "mode") == "fancy" || flag_of(c, "loud") || integer_of(c, "count") != 3 ||
@@ -73,12 +73,12 @@ const Operator& registered_row() {
   return *find_operator("all_kinds");
 }
 
-// assay's own rows and the one above.
+// Returns assay's own operators and the one above.
 std::vector<const Operator*> rows() {
   const Operator& last = registered_row();
   std::vector<const Operator*> all;
   for (const Operator& op : operators()) {
-    // Rows of other tests of this program are theirs.
+    // Skips operators that other tests of this program registered.
     if (op.name.rfind("twice", 0) != 0) all.push_back(&op);
   }
   EXPECT_EQ(all.back(), &last);
@@ -160,7 +160,7 @@ TEST(OperatorTable, DefaultsAreWhatAnOperatorDoesWithoutThem) {
   EXPECT_GT(checked, 40);
 }
 
-// Values that a parameter must refuse.
+// Returns values that a parameter must refuse.
 std::vector<Attribute> wrong_values(const Parameter& p) {
   const double inf = std::numeric_limits<double>::infinity();
   std::vector<Attribute> values;
@@ -285,7 +285,7 @@ TEST(OperatorTable, ElementBoundsAreTheRows) {
   }
 }
 
-// `--machine exact` asks for the reference, rounded to the output's dtype once.
+// The machine `exact` gives the reference, rounded once to the output's dtype.
 TEST(OperatorTable, TheMachineExactAsksForTheReference) {
   for (const Operator* op : rows()) {
     const Case c = small_case(*op);
@@ -352,7 +352,7 @@ TEST(OperatorTable, RowsThatContradictThemselvesAreNotRegistered) {
 // -- The pages
 // -------------------------------------------------------------------------------------
 
-// The table between the marks "<!-- operators: NAMES -->" and "<!-- end -->" of a page. The
+// Returns the table between the marks "<!-- operators: NAMES -->" and "<!-- end -->" of a page. The
 // operators of one such table have the same parameters.
 std::string page_table(const std::vector<std::string>& names) {
   std::string out = "\n| operator | computes | inputs |\n| --- | --- | --- |\n";
