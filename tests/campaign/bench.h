@@ -1,4 +1,4 @@
-// The first matrix of a plan's first cell with everything that a trial needs.
+// Holds the first matrix of a plan's first cell, with everything that a trial needs.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@ struct Bench {
       : plan(std::move(checked)), matrix(campaign::make_matrix(plan, plan.cells[0], 0)) {
     for (const campaign::GateSpec& gate : cell().gates) gates.emplace_back(gate, cell(), matrix);
   }
-  Bench(const Bench&) = delete;  // the gates refer to the matrix
+  // A copy is not allowed, because the gates refer to the matrix.
+  Bench(const Bench&) = delete;
   const campaign::Cell& cell() const { return plan.cells[0]; }
   campaign::Trial trial(std::int64_t number = 0, std::size_t fault = 0) const {
     return campaign::run_trial(plan, cell(), fault, number, matrix, gates);

@@ -72,8 +72,8 @@ Made make(const Inputs& in) {
   return made;
 }
 
-// Returns the gates of the table with each of their parameters. Gates without constants for a
-// format are left out.
+// The gates of the table, with each of their parameters. A gate that has no constants for a format
+// is skipped.
 const std::vector<std::string> kGates = {"rounding_variance",
                                          "rounding_variance,groups=0",
                                          "rounding_variance,kappa=3",
@@ -148,8 +148,8 @@ class CensusOfUnits : public testing::Test {
       ASSERT_EQ(fast, exact) << what << ": element " << p << " = " << output.view().value_at(p)
                              << ", bit " << bit << ", bins " << c.fast[i] << " and " << c.exact[i];
       ++fates_[exact];
-      // This compares D/T itself. Float32 sums of ulps are right to 2^-19, and the edge of a bin
-      // may lie between the two.
+      // The bins of D/T may be one apart, because float32 sums of ulps are right only to 2^-19 and
+      // the edge of a bin may lie between the two results.
       if (exact == Fate::kDetected || exact == Fate::kMissed) {
         ASSERT_LE(std::abs(c.fast[i] - c.exact[i]), 1)
             << what << ": element " << p << " bit " << bit;
@@ -199,11 +199,12 @@ class CensusTest : public CensusOfUnits,
     const AbftChecker checker =
         AbftChecker::of_product(made.test_case.input("a"), made.test_case.input("b"), options);
     const bool compensated = options.spec.threshold->takes_residuals;
-    if (compensated && options.spec.columns) return;  // R of columns no kernel gives
+    // No kernel gives R of columns.
+    if (compensated && options.spec.columns) return;
     const Tensor sums = compensated ? kernel_sums(made, checker) : Tensor();
     const Residual residual = compensated ? Residual::sums(sums) : Residual{};
     const AbftVerdict clean = checker.check(output, residual);
-    // Alarms elsewhere would hide the effect of one element.
+    // Alarms on the clean result would hide the effect of one element.
     if (clean.flagged > 0 || clean.confirmed_clean > 0 || clean.not_checkable > 0) return;
     ++compared_;
     const Census c = census_of(gate, output);
@@ -213,7 +214,8 @@ class CensusTest : public CensusOfUnits,
       const std::uint64_t before = output.bits_at(p);
       Fate right = brute_force(checker, output, p, before ^ (std::uint64_t{1} << bit), residual);
       Fate got = fate_of(c.exact[i], ((before >> bit) & 1) != 0);
-      // With row and column checks, one may be dismissed and the other below its threshold.
+      // If rows and columns are checked, one check may be dismissed while the other is below its
+      // threshold. Dismissed flips therefore count as missed.
       if (options.spec.columns) {
         if (right == Fate::kDismissed) right = Fate::kMissed;
         if (got == Fate::kDismissed) got = Fate::kMissed;
@@ -284,10 +286,10 @@ TEST_P(CensusTest, Edges) {
   compare({input, output, "normal", "normal", 17, 5, 1}, true);
 }
 
-// Matrix units that truncate, align, promote, round inside a chunk or flush. The fast path's
+// Tests matrix units that truncate, align, promote, round inside a chunk or flush. The fast path's
 // certain verdicts must agree with an exact check. Confirmation allows an element the worst-case
 // error of its own unit. With products of 8 bits, that is thousands of times a float32 rounding.
-// Thresholds of few deviations leave many flips between the two.
+// With thresholds of few deviations, many flips lie between the threshold and this bound.
 TEST_F(CensusOfUnits, SameVerdictsInConstantTime) {
   struct Unit {
     const char *machine, *input, *output, *data;
@@ -379,7 +381,8 @@ TEST(Census, PeaksOfAllRows) {
       RatioCounts ratios{};
       EXPECT_EQ(gate.clean(ratios).worst, checker.check(c).worst_ratio) << text << " " << zeros;
       (zeros == 0 ? by_peak : by_mean) += checker.check(c).flagged > 0 ? 1 : 0;
-      // Two rows change together, one of which may take or give the least peak.
+      // Two rows change together. One of them may become the row with the least peak, or stop being
+      // it.
       for (const std::uint64_t bits : {0x00000000u, 0x44000000u, 0x47000000u}) {
         const std::vector<ElementChange> changes = {{0, 3, bits}, {4, 3, 0x3f800000}};
         Tensor changed = c;
@@ -397,7 +400,8 @@ TEST(Census, PeaksOfAllRows) {
   EXPECT_GT(by_peak + by_mean, 0);
 }
 
-// An elementwise standard. The verdict of a census on each flip equals that on the whole result.
+// For an elementwise standard, the verdict of a census on each flip equals that on the whole
+// result.
 TEST(Census, ElementwiseStandards) {
   for (const char* name : {"torch", "atb"}) {
     const Made made = make({"bfloat16", "bfloat16", "normal", "normal", 4, 24, 9});

@@ -182,7 +182,7 @@ TEST_F(EngineTest, AFolderKeepsOnePlan) {
             dir("x") +
                 ": holds results of another plan (its campaign.txt has another "
                 "fingerprint); give another folder");
-  // The next start removes what a killed process was writing. Blocks stay.
+  // The next start removes the file that a killed process was writing. Finished blocks stay.
   std::ofstream(dir("x") + "/blocks/000001.txt.tmp.99") << "half";
   EXPECT_EQ(open(plan, true), "no error");
   EXPECT_FALSE(std::filesystem::exists(dir("x") + "/blocks/000001.txt.tmp.99"));
@@ -215,7 +215,7 @@ TEST_F(EngineTest, DamagedBlocksAreRefused) {
   EXPECT_EQ(parse(text, b, plan.fingerprint), "no error");
   EXPECT_EQ(parse("", b, plan.fingerprint), "it is no block of a campaign");
   EXPECT_EQ(parse("PK\3\4", b, plan.fingerprint), "it is no block of a campaign");
-  // The file is cut anywhere, or one byte is changed anywhere.
+  // A file that is cut anywhere, or in which one byte is changed, is refused.
   for (std::size_t n = 13; n < text.size(); n += 7) {
     EXPECT_EQ(parse(text.substr(0, n), b, plan.fingerprint),
               "it is damaged: its check does not fit")
@@ -275,7 +275,7 @@ TEST(Engine, BlocksCoverEveryMatrixOnce) {
   }
 }
 
-// 64 matrices, looked at after 8, 16, 32 and 64.
+// The campaign has 64 matrices, and checks its precision after 8, 16, 32 and 64 of them.
 TEST(Engine, APrecisionStopsAtALook) {
   const auto cells = [](double half_width) {
     return formatted(R"({{"dtype": "bfloat16", "shape": [8, 32, 32], "distribution": "normal",
@@ -326,7 +326,7 @@ TEST(Engine, APrecisionStopsAtALook) {
   }
 }
 
-// tfloat32 has 19 bits above 13 that must be zero.
+// tfloat32 is stored in 32 bits: 19 bits, and below them 13 bits that must be zero.
 TEST(Engine, ACensusOfAPaddedFormat) {
   const Plan plan =
       small_plan(R"({"dtype": "float32", "output_dtype": "tfloat32", "shape": [4, 8, 8],
@@ -343,7 +343,7 @@ TEST(Engine, ACensusOfAPaddedFormat) {
   }
 }
 
-// Clean rows at D/T of 0.5 and 1, faults at 0.75, 2 and beyond every ratio.
+// Clean rows have D/T of 0.5 and 1. Faults have D/T of 0.75, of 2 and beyond every bin.
 TEST(Results, Roc) {
   RatioCounts clean{}, faults{};
   clean[simd::ratio_bin(0.5, false)] = 3;
@@ -374,8 +374,8 @@ TEST(Plan, FingerprintIsOfWhatIsComputed) {
                               "faults": [{"census": 2}], "clean_rows": 4)";
   const std::string base = small_plan(R"({"dtype": "bfloat16", )" + cell + "}").fingerprint;
   EXPECT_EQ(base.size(), 32u);
-  // These do not matter: the order of keys, comments, the plan's name, lists of one, defaults, and
-  // spelled-out parameters.
+  // The fingerprint does not depend on the order of keys, comments, the plan's name, lists of one
+  // element, defaults, and spelled-out parameters.
   EXPECT_EQ(small_plan("{" + cell + R"(, "dtype": "bfloat16"})").fingerprint, base);
   EXPECT_EQ(small_plan(R"({"dtype": ["bfloat16"], )" + cell + "}", R"("about": "x", )").fingerprint,
             base);

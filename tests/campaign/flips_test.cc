@@ -254,7 +254,8 @@ TEST(Flips, ATailThatChangesWithTheElement) {
           const double difference =
               std::abs(c.stats.sum + (changed.value(i) - made.value(i)) - c.expected);
           const double tail = changed.tail().value;
-          if (difference <= tail / 2) {  // of its bound, perhaps
+          // So far below the tail, the bin may be that of D over the bound of the tail.
+          if (difference <= tail / 2) {
             ASSERT_LE(bin, simd::kBinAtOne - 8);
             continue;
           }
@@ -273,7 +274,7 @@ TEST(Flips, ATailThatChangesWithTheElement) {
   EXPECT_LT(near, flips / 10000);
 }
 
-// 1, 2, 4 and 8 with the top mantissa bit of 2 flipped: D is 1.
+// The elements are 1, 2, 4 and 8. The top mantissa bit of 2 is flipped, so that D is 1.
 TEST_P(FlipsTest, AtTheThreshold) {
   for (const Kind& kind : kKinds) {
     const Format& f = format_named(kind.name);
@@ -302,7 +303,8 @@ TEST_P(FlipsTest, AtTheThreshold) {
   }
 }
 
-// The largest of the other elements decides. It is 8 if there is a second 8, and 4 if there is not.
+// The threshold follows the largest of the other elements. It is 8 if there is a second 8, and 4 if
+// there is not.
 TEST_P(FlipsTest, TiesOfTheLargest) {
   for (const Kind& kind : kKinds) {
     const Format& f = format_named(kind.name);
@@ -310,8 +312,8 @@ TEST_P(FlipsTest, TiesOfTheLargest) {
       ElementsCheck made(f, {encode(f, 8), encode(f, 4), encode(f, tie ? -8 : 2), encode(f, 1)});
       made.check.form.per_largest = 1;
       EXPECT_EQ(made.check.second, tie ? 8 : 4);
-      // 8 becomes 0.5 * 8 by its lowest exponent bit: D is 4 (8 is 2^3, an odd exponent's field is
-      // even), and T is what is left.
+      // A flip of its lowest exponent bit makes 8 a half of it, so that D is 4. (8 is 2^3, and the
+      // exponent field of an odd exponent is even.) T is the largest element that is left.
       const int low = f.mantissa_bits();
       const std::uint16_t right = flip_bin(made.check, f, made.bits[0], low);
       EXPECT_EQ(made.kernel(kind.storage, {low})[0], right);
@@ -363,8 +365,8 @@ TEST(FlipGuard, WithoutItAVerdictIsWrong) {
   EXPECT_EQ(plain(made.kernel(Storage::kF32, {low})[4]), simd::kBinUnsure);
 }
 
-// The same if sums are rounded before they are compared. Half a quantum away, one bit of the sum
-// decides to which side it is rounded.
+// The guard is also needed if sums are rounded before they are compared. Half a quantum away, one
+// bit of the sum decides to which side it is rounded.
 TEST(FlipGuard, BeforeRounding) {
   const Format& f = format_named("bfloat16");
   ElementsCheck made(f, {encode(f, 256), encode(f, 1), encode(f, 1)});
@@ -398,7 +400,8 @@ TEST(RatioBin, Edges) {
   EXPECT_EQ(ratio_edge(simd::kBinAtOne + 1), 1.125);
   EXPECT_EQ(ratio_edge(simd::kBinAtOne - 1), 0.9375);
   EXPECT_EQ(ratio_edge(0), 0x1p-16);
-  // The verdict overrides a ratio that rounded to 1, and one that did not.
+  // The verdict decides the side of 1, whether the ratio was rounded to 1 or lies on the other
+  // side.
   EXPECT_EQ(ratio_bin(1, false), simd::kBinAtOne);
   EXPECT_EQ(ratio_bin(1, true), simd::kBinAtOne + 1);
   EXPECT_EQ(ratio_bin(1.5, false), simd::kBinAtOne);

@@ -41,7 +41,7 @@ inline Values layernorm_of(const Values& row, const Values& weight, const Values
   return out;
 }
 
-// a of [m, k] and b of [k, n] (`transposed`: of [n, k]).
+// Returns the product of a [m, k] and b, which is [k, n], or [n, k] if `transposed` is set.
 inline Values product_of(const Values& a, const Values& b, std::size_t m, std::size_t n,
                          std::size_t k, bool transposed) {
   Values c(m * n, 0);

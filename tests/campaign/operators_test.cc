@@ -74,7 +74,8 @@ void expect_near_reference(const Case& c, const Tensor& output) {
   }
 }
 
-// Bits that were drawn before there were other operators. Published rates were measured with them.
+// The draws for matmul have the same bits as before there were other operators, because published
+// rates were measured with them.
 TEST(OperatorCells, MatmulDrawsWhatItAlwaysDrew) {
   const Plan plan = plan_of(R"({"dtype": "bfloat16", "shape": [8, 32, 16], "rows": 5,
       "distribution": {"a": "normal,mean=1", "b": "uniform"}, "gates": "v_abft", "clean_rows": 5})");
@@ -121,7 +122,7 @@ TEST(OperatorCells, WhatInputsFollowFrom) {
   };
   const std::string base = R"("shape": [4, 8], "distribution": "normal", )";
   const std::string x = x_of(cell_of("softmax", base + R"("gates": "tolerance")"));
-  // These do not change the input: operator, machine, output dtype, gates, faults, name.
+  // The input does not depend on the operator, machine, output dtype, gates, faults or name.
   EXPECT_EQ(x_of(cell_of("exp", base + R"("gates": "standard:torch", "name": "other")")), x);
   EXPECT_EQ(x_of(cell_of("softmax", base + R"("gates": "standard:torch", "machine": "exact",
       "output_dtype": "float32", "faults": [{"census": 1}])")),
@@ -212,7 +213,8 @@ TEST(OperatorGates, ElementByElement) {
     const std::string &op = cell.first, &more = cell.second;
     for (const char* gate : {"tolerance", "standard:accumulation"}) {
       const bool given = gate[0] == 's';
-      if (given && op == "exp") continue;  // has no such bounds
+      // exp has no such bounds.
+      if (given && op == "exp") continue;
       const OperatorBench b(
           cell_of(op, more + formatted(R"(, "distribution": "normal", "gates": "{}")", gate)));
       const Tensor& output = b.matrix.output;
@@ -223,13 +225,13 @@ TEST(OperatorGates, ElementByElement) {
       DerivedTolerance t = derived_tolerance(on_machine);
       Tensor bounds;
       if (given) bounds = accumulation_bounds(b.matrix.test_case, machine_named("ascend910b"), 1);
-      const auto own = [&](std::int64_t p) -> double {  // the bound beside the output's rounding
+      const auto own = [&](std::int64_t p) -> double {  // the bound without the output's rounding
         if (!given) return 0;
         if (op != "matmul") return bounds.view().value_at(p);
         return matmul_bound(b.matrix.test_case, p);
       };
       if (op == "matmul") {
-        // Half an ulp, and the largest bound, which is rounded with it.
+        // rtol is half an ulp. atol is the largest bound, enlarged by the rounding of the output.
         t.rtol = std::ldexp(1.0, -f.precision);
         t.atol = 0;
         for (std::int64_t p = 0; p < output.size(); ++p) {
@@ -312,7 +314,7 @@ TEST(OperatorFaults, OutputSitesOfAnyShape) {
             "shape [2, 20, 24]");
 }
 
-// The result is that of the operator on the changed input, for each input.
+// The changed result is that of the operator on the changed input. This holds for each input.
 TEST(OperatorFaults, EveryInput) {
   const std::map<std::string, std::string> cells = {
       {"layernorm", R"("shape": [3, 16], "distribution": {"weight": "uniform", "bias": "normal"})"},
@@ -332,7 +334,7 @@ TEST(OperatorFaults, EveryInput) {
         const Trial t = b.trial(number);
         ASSERT_THAT(t.what, StartsWith(input + "["));
         whats.insert(t.what);
-        // "x[1, 2]: ..." names the element.
+        // A text such as "x[1, 2]: ..." names the element.
         Case changed = b.matrix.test_case;
         Tensor& to = changed.inputs.at(input);
         std::int64_t p = 0;
@@ -417,8 +419,8 @@ TEST(OperatorPlans, Mistakes) {
                          "'weight'?): x (...)"));
 }
 
-// Cases of a dataset, read by a loader: cases with their own tolerance, operators that assay does
-// not know, and batches.
+// Tests cases of a dataset, read by a loader: cases with their own tolerance, operators that assay
+// does not know, and batches.
 TEST(OperatorPlans, Datasets) {
   std::map<std::string, Case> cases;
   const auto add = [&](Case c, const std::string& name) {
@@ -484,13 +486,14 @@ TEST(OperatorPlans, Datasets) {
       "faults": [{"fault": "zero,site=input,input=x", "trials": 2}])"),
               HasSubstr("a fault in an input needs a result that is computed again, but these "
                         "results were recorded by device; leave out 'recorded'"));
-  // Recorded results of an operator that is not emulated, judged by the golden result of the file.
+  // Recorded results of an operator that assay does not emulate are judged by the golden result of
+  // the file.
   EXPECT_EQ(error(R"("case": "strange", "recorded": "device", "gates": "tolerance",
       "faults": [{"census": 1}])"),
             "no error");
   EXPECT_THAT(error(R"("case": "strange", "gates": "tolerance")"),
               HasSubstr("does not emulate the operator 'fancy_softmax'"));
-  // A batch has elements. It does not have the checksums of one matrix.
+  // A batch can be judged by its elements, but not by checksums, which need one matrix.
   EXPECT_EQ(error(R"("case": "batch", "gates": "standard:torch", "faults": [{"census": 1},
       {"fault": "zero,site=input_b", "trials": 2}, {"fault": "zero,site=tile", "trials": 2}])"),
             "no error");
@@ -509,8 +512,8 @@ TEST(OperatorPlans, Datasets) {
             "p.json: cell 1: no case of d.h5 matches '*' with the operator exp");
 }
 
-// The shipped plan for operators. No derived bound raises an alarm on a clean result, and flips
-// that enlarge the exponent are detected.
+// Tests the shipped plan for operators. No derived bound raises an alarm on a clean result, and
+// flips that enlarge the exponent are detected.
 TEST(OperatorPlans, TheShippedOne) {
   const Plan plan = check_plan(wire::read_plan(ASSAY_SOURCE_DIR "/plans/operators.json"));
   std::set<std::string> ops;

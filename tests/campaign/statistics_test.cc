@@ -19,7 +19,7 @@
 namespace assay::campaign {
 namespace {
 
-// P(X = k), k = 0..n, by the recurrence; n small.
+// Returns the binomial probabilities P(X = k) for k = 0..n by the recurrence. n must be small.
 std::vector<long double> binomial(int n, long double p) {
   std::vector<long double> of(static_cast<std::size_t>(n) + 1, 0);
   of[0] = 1;
@@ -64,7 +64,8 @@ TEST(ClopperPearson, Figures) {
   }
 }
 
-// 1 - 0.05^(1/n), and its mirror image; -log(0.05) / n where n is large.
+// The upper bound without an event is 1 - 0.05^(1/n), or -log(0.05) / n for large n. The lower
+// bound if every trial was an event is its mirror image.
 TEST(ClopperPearson, NoEventAndNothingElse) {
   for (const std::int64_t n : {1, 2, 10, 59, 100000}) {
     const double root = std::pow(0.05, 1 / static_cast<double>(n));
@@ -98,7 +99,7 @@ TEST(ClopperPearson, EveryRateOfFewTrials) {
   }
 }
 
-// This also holds if long double has 64 or 113 bits, and not 53.
+// The bits are also the same if long double has 64 or 113 bits, and not 53.
 TEST(ClopperPearson, BitsAreTheSameOnEveryProcessor) {
   const struct {
     Rate rate;
@@ -145,9 +146,9 @@ TEST(ClopperPearson, CoversEveryTrueRate) {
   EXPECT_LT(least, 0.91) << "no wider than need be";
 }
 
-// By bisection of (x/n - p)^2 = t^2 p (1 - p) / n in Python, t by statistics.NormalDist. The first
-// four are Newcombe's too (method 3): 0.2553 to 0.3662, 0.0624 to 0.1605, 0 to 0.1611, 0.0061 to
-// 0.1718.
+// The figures were computed in Python, by bisection of (x/n - p)^2 = t^2 p (1 - p) / n, with t by
+// statistics.NormalDist. The first four are also published by Newcombe (method 3): 0.2553 to
+// 0.3662, 0.0624 to 0.1605, 0 to 0.1611, 0.0061 to 0.1718.
 TEST(Wilson, Figures) {
   const struct {
     std::int64_t events, trials;
@@ -215,7 +216,8 @@ TEST(Rates, WrongUse) {
   EXPECT_EQ(error_of([] { wilson({1, 2}, 95); }), "a confidence is above 0 and below 1, not 95");
 }
 
-// Three matrices do not show how much matrices differ. Four do.
+// Three matrices with trials do not show how much matrices differ, so that there is no interval.
+// Four do.
 TEST(Clusters, RefuseAnIntervalOfTooFew) {
   const ClusteredRate three = clustered_rate({{1, 10}, {2, 10}, {0, 0}, {3, 10}}, 0.95);
   EXPECT_EQ(three.clusters, 3);
@@ -227,8 +229,8 @@ TEST(Clusters, RefuseAnIntervalOfTooFew) {
   EXPECT_EQ(clustered_rate({}, 0.95).clusters, 0);
 }
 
-// By the formulas in Python: quantiles of t by bisection of its integral, the incomplete beta
-// function by numeric integration.
+// The figures were computed by the formulas in Python: quantiles of t by bisection of its integral,
+// and the incomplete beta function by numeric integration.
 TEST(Clusters, Figures) {
   const struct {
     std::vector<Rate> clusters;
@@ -287,7 +289,7 @@ TEST(Clusters, OfNothingSeen) {
   EXPECT_NEAR(nothing.interval->high, 1 - std::pow(0.025, 1 / 8.0), 1e-15);
   EXPECT_NEAR(everything.interval->low, std::pow(0.025, 1 / 8.0), 1e-15);
   EXPECT_EQ(everything.interval->high, 1);
-  // One matrix has a bound, too.
+  // A single matrix gives a bound, too.
   EXPECT_NEAR(upper_bound_by_clusters(clustered_rate({{0, 128}}, 0.95), 0.95), 0.95, 1e-15);
   EXPECT_EQ(error_of([] { upper_bound_by_clusters({}, 0.95); }), "a rate needs trials, not 0");
   EXPECT_THROW(clustered_rate(none, 1), std::invalid_argument);
@@ -316,8 +318,8 @@ TEST(Clusters, MirrorsAndTrialsThatSayNoMore) {
   EXPECT_EQ(agree.high, trials.high);
 }
 
-// Draws by inversion. If n is large enough for a normal approximation to be as good, draws from a
-// normal distribution.
+// Draws a binomial number by inversion, or from a normal distribution if n is large enough for this
+// to be as good.
 std::int64_t binomial_draw(Random& random, std::int64_t n, double p) {
   if (p > 0.5) return n - binomial_draw(random, n, 1 - p);
   const auto all = static_cast<double>(n);
@@ -462,7 +464,8 @@ TEST(Clusters, IntervalsCover) {
 // is narrow enough. Returns how often the true rate is outside the interval of any of these checks.
 double missed_at_looks(double p, const std::vector<int>& looks, double confidence, int runs) {
   const double one_side = (1 + confidence) / 2;
-  std::map<std::pair<std::int64_t, std::int64_t>, bool> covers;  // of what was seen at a look
+  // For the rate that was seen at a check, true if its interval covers p.
+  std::map<std::pair<std::int64_t, std::int64_t>, bool> covers;
   const auto covered = [&](const Rate& rate) {
     const auto [at, is_new] = covers.try_emplace({rate.events, rate.trials});
     if (is_new) at->second = lower_bound(rate, one_side) <= p && p <= upper_bound(rate, one_side);

@@ -1,4 +1,5 @@
-// Drawn faults: trials do not depend on each other, and each site is the one that its name gives.
+// Tests drawn faults: trials do not depend on each other, and each site is the one that its name
+// gives.
 #include "assay/campaign/trial.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +25,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// One cell with these faults.
+// A plan of one cell with these faults.
 struct TrialBench : testing_bench::Bench {
   explicit TrialBench(const std::string& faults,
                       const std::string& gates_json = R"(["rounding_variance", "v_abft"])",
@@ -120,7 +121,8 @@ TEST(Trial, ResidualsKnowWhereTheFaultLay) {
     plain += c.detections[1].flagged ? 1 : 0;
     if (!sum.masked) sums += sum.detections[0].flagged ? 1 : 0;
     if (!sum.masked) plain_sums += sum.detections[1].flagged ? 1 : 0;
-    // The changed result before its cast decides. The sum is off by the effect of the change of A.
+    // If A is changed, R is computed from the changed result before its cast. The checksum is then
+    // off by the effect of the change.
     if (a.injectable && !a.masked && a.detections[1].flagged) {
       EXPECT_TRUE(a.detections[0].flagged) << a.what;
       ++inputs;
@@ -137,14 +139,14 @@ TEST(Trial, ResidualsKnowWhereTheFaultLay) {
   EXPECT_GT(checksums, 20);
 }
 
-// If an accumulator breaks, R is the residual of the cast value. A change that C shows is a change
-// of the sum.
+// If an accumulator breaks, R is the residual of the cast of the broken value. A change that C
+// shows is therefore also a change of the sum.
 TEST(Trial, ResidualsOfABrokenAccumulator) {
   const TrialBench bench(drawn("flip,bit=20,site=accumulator,at=3:7,step=2"),
                          R"(["residual_compensated"])");
   const Trial t = bench.trial();
   ASSERT_EQ(t.changes.size(), 1u);
-  // D is how far the sum is off, not how far its cast is.
+  // D is the error of the sum, and not that of the cast.
   const Case& c = bench.matrix.test_case;
   Tensor changed = bench.matrix.output;
   changed.set_bits(3 * 40 + 7, t.changes[0].bits);
@@ -180,10 +182,11 @@ TEST(Trial, WhatCannotBeInjectedAndWhatIsMasked) {
     injectable[2] += down.trial(t).injectable ? 1 : 0;
   }
   for (const int n : injectable) {
-    EXPECT_GT(n, 10);  // about half of the elements have that bit
+    // About half of the elements have that bit.
+    EXPECT_GT(n, 10);
     EXPECT_LT(n, 54);
   }
-  // A value too small to change the element.
+  // The added value is too small to change the element, so that the fault is masked.
   const Trial tiny = TrialBench(drawn("add,value=1e-30,at=0")).trial();
   EXPECT_TRUE(tiny.injectable);
   EXPECT_TRUE(tiny.masked);
@@ -206,7 +209,8 @@ TEST(Trial, RowsColumnsTilesPeriods) {
   const auto column = places("flip,bit=14,site=column,at=0:39");
   EXPECT_EQ(column.size(), 20u);
   EXPECT_EQ(column.begin()->second, 39);
-  const auto tile = places("flip,bit=14,site=tile,at=19:39");  // the lower right corner: 4 x 8
+  // Only 4 x 8 elements of the tile lie in C, at its lower right corner.
+  const auto tile = places("flip,bit=14,site=tile,at=19:39");
   EXPECT_EQ(tile.size(), 32u);
   EXPECT_EQ(*tile.begin(), (std::pair<std::int64_t, std::int64_t>{16, 32}));
   EXPECT_EQ(places("flip,bit=14,site=periodic,every=100,at=3").size(), 8u);
@@ -249,8 +253,8 @@ TEST(Trial, TheAccumulatorAfterItsLastStepIsTheSum) {
   }
 }
 
-// After encoding, the checksum is that of the original operand. Before encoding, it is computed
-// from the faulty operand.
+// A fault of an operand after encoding does not change the checksum. If the fault comes before
+// encoding, the checksum is computed from the faulty operand and hides it.
 TEST(Trial, InputsBeforeAndAfterEncoding) {
   for (const char* site : {"input_a", "input_b"}) {
     for (const char* at : {"0", "5:3", "19:30"}) {
@@ -259,7 +263,7 @@ TEST(Trial, InputsBeforeAndAfterEncoding) {
       const Trial seen = after.trial(), hidden = before.trial();
       EXPECT_EQ(seen.what, hidden.what);
       EXPECT_FALSE(seen.changes.empty());
-      // One row of C, or one column of it.
+      // A fault of A changes one row of C, and a fault of B one column.
       for (const ElementChange& c : seen.changes) {
         if (std::string(site) == "input_a") {
           EXPECT_EQ(c.row, seen.changes[0].row);
@@ -271,7 +275,7 @@ TEST(Trial, InputsBeforeAndAfterEncoding) {
         EXPECT_TRUE(seen.detections[g].flagged) << fault;
         EXPECT_FALSE(hidden.detections[g].flagged) << fault;
       }
-      // Both are the whole product of the changed operand.
+      // In both cases, C is the whole product of the changed operand.
       ASSERT_EQ(seen.changes.size(), hidden.changes.size());
       Case changed = after.matrix.test_case;
       Tensor& operand = changed.inputs.at(std::string(site) == "input_a" ? "a" : "b");
@@ -308,7 +312,8 @@ TEST(Trial, AChecksumFlipInAHighBit) {
   int seen = 0;
   for (std::int64_t t = 0; t < 16; ++t) {
     const Trial trial = bench.trial(t);
-    if (!trial.injectable) continue;  // 2 and above have that bit
+    // Only sizes of 2 and above have that bit.
+    if (!trial.injectable) continue;
     ++seen;
     EXPECT_FALSE(trial.masked);
     EXPECT_TRUE(trial.changes.empty()) << "the result is as it was";
@@ -322,7 +327,7 @@ TEST(Trial, AChecksumFlipInAHighBit) {
   EXPECT_GT(seen, 4);
   const TrialBench low(drawn("flip,bit=0,site=checksum"));
   EXPECT_FALSE(low.trial().detections[0].flagged);
-  // As on the device: kept in the output's 16 bits.
+  // As on the device, the checksum is kept in the output's 16 bits.
   const TrialBench device(drawn("add,value=1000,site=checksum,at=4"),
                           R"("v_abft,arithmetic=output")");
   EXPECT_TRUE(device.trial().detections[0].flagged);
@@ -341,9 +346,9 @@ TEST(Trial, TheThreshold) {
   }
   EXPECT_TRUE(zero.trial().detections[1].flagged);
   EXPECT_THAT(high.trial().what, StartsWith("threshold of row 2: "));
-  // Nothing is below a threshold of NaN.
+  // No D is below a threshold of NaN, so that the check is flagged.
   EXPECT_TRUE(TrialBench(drawn("nan,site=threshold")).trial().detections[1].flagged);
-  // An elementwise gate has none.
+  // An elementwise gate has no threshold that a fault could change.
   const Trial both =
       TrialBench(drawn("zero,site=threshold,at=0"), R"(["v_abft", "standard:torch"])").trial();
   EXPECT_FALSE(both.detections[0].not_checkable);
