@@ -28,7 +28,7 @@ from store import File, decisive, gate, golden64, Array
 
 LEAST_RIGHT, MOST_BY_CHANCE = 0.95, 0.01
 
-# Clauses that say only where mismatches lie, how many there are, or how far off: not a cause.
+# Matches clauses that say only where mismatches lie, how many there are, or how far off they are. These name no cause.
 NOT_A_CAUSE = re.compile(
     r"^(all in |misses |mismatches |a run of |every \d+|positions? \d+|on the |in the |only in |at |"
     r"\d[\d ]* of |\d[\d ]* elements? |the (first|last) \d|rows? [\d ,]+(to|and)? ?\d*$|columns? [\d ,]+$|"
@@ -44,7 +44,8 @@ CAUSE = re.compile(
 
 def clauses(verdict):
     """Returns the clauses of an explanation that name a cause, in the order of the text."""
-    # The first clause of `because` is the decision itself: how many elements differ by more than what.
+    # The first clause of `because` is left out. It is the decision itself: how many elements differ by more than the
+    # bound.
     parts = verdict["because"].split("; ")[1:] + verdict.get("where", "").split("; ")
     parts = [part.strip() for part in parts if part.strip()]
     return [part for part in parts if CAUSE.search(part) and not NOT_A_CAUSE.match(part)]
@@ -134,7 +135,7 @@ def complaints(causes, chance):
 
 
 def self_test():
-    """Each check must fail for its own reason."""
+    """Tests that each check fails for its own reason."""
     right = {"name": "x", "outcome": "fail", "right": 1, "named": ""}
     chance = {"name": "y", "outcome": "fail", "named": ""}
     assert complaints([right] * 100, [chance] * 100) == []
@@ -183,7 +184,8 @@ def read_counts(path):
 
 
 def tables(programs):
-    """`programs`: (name, counts). Returns the Markdown table of the causes, and that of failures without one."""
+    """Returns two Markdown tables: that of the causes, and that of failures without a cause. `programs` has pairs (name
+    of the program, its counts)."""
     sizes = list(planted_causes.SIZES)
 
     def cell(pairs):

@@ -26,7 +26,8 @@ def exact_sum(terms, axis=-1):
     """Returns the sum of float64 terms along an axis, as if summed in twice the precision of float64."""
     terms = np.moveaxis(np.asarray(terms, np.float64), axis, 0)
     total, rest = np.zeros(terms.shape[1:]), np.zeros(terms.shape[1:])
-    # Halve the array again and again: each step adds pairs and keeps the exact rounding error of each addition.
+    # Each step adds the first half of the terms to the second half, and keeps the exact rounding error of each
+    # addition.
     while terms.shape[0] > 1:
         half = terms.shape[0] // 2
         a, b = terms[:half], terms[half : 2 * half]
@@ -39,13 +40,14 @@ def exact_sum(terms, axis=-1):
 
 
 def products(a, b):
-    """Returns a[i, k] b[k, j] at [i, j, k]: exact in float64 for operands of at most 26 bits, so for float32."""
+    """Returns the products a[i, k] b[k, j] at [i, j, k]. They are exact in float64 for operands of at most 26 bits, and
+    so for float32."""
     return np.asarray(a, np.float64)[:, None, :] * np.swapaxes(np.asarray(b, np.float64), 0, 1)[None, :, :]
 
 
 def exact_matmul(a, b, bias=None):
-    """Returns (c, S): the exact product rounded to float64, and S = sum |a b| + |bias|. Rows go one by one, so
-    memory is N K."""
+    """Returns (c, S): the exact product rounded to float64, and S = sum |a b| + |bias|. It computes one row at a time,
+    so that it needs memory for only N K numbers."""
     a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
     c = np.empty((a.shape[0], b.shape[1]))
     for i in range(a.shape[0]):
@@ -73,7 +75,8 @@ def exact_layernorm(x, weight=None, bias=None, eps=1e-5):
     """Returns (x - mean) / sqrt(mean (x - mean)^2 + eps) weight + bias along the last axis, in longdouble."""
     x = np.asarray(x, np.longdouble)
     d = x - x.mean(axis=-1, keepdims=True)
-    d = d - d.mean(axis=-1, keepdims=True)  # the second pass takes off the rounding error of the first mean
+    # The second pass removes the rounding error of the first mean.
+    d = d - d.mean(axis=-1, keepdims=True)
     y = d / np.sqrt((d * d).mean(axis=-1, keepdims=True) + np.longdouble(eps))
     y = y if weight is None else y * np.asarray(weight, np.longdouble)
     return y if bias is None else y + np.asarray(bias, np.longdouble)
@@ -87,7 +90,7 @@ def exact_rmsnorm(x, weight=None, eps=1e-6):
 
 
 def exact_attention(q, k, v, scale, causal=False):
-    """Returns softmax(scale q k^T) v of one head in longdouble; query i sees keys 0 to i if causal."""
+    """Returns softmax(scale q k^T) v of one head in longdouble. If causal, query i sees only keys 0 to i."""
     scores = np.matmul(np.asarray(q, np.longdouble), np.asarray(k, np.longdouble).T) * np.longdouble(scale)
     if causal:
         scores = np.where(np.tri(*scores.shape, dtype=bool), scores, -np.longdouble(np.inf))
@@ -103,7 +106,8 @@ def erf(x):
 
 
 def exact_gelu(x, approximate="none"):
-    """Returns x Phi(x) by erfc, which does not cancel, or the form with tanh, written as x / (1 + exp(-2 z))."""
+    """Returns gelu: x Phi(x) by erfc, which does not cancel, or the approximation by tanh, written as x / (1 + exp(-2
+    z))."""
     x = np.asarray(x, np.float64)
     if approximate == "none":
         return 0.5 * x * np.asarray(_ERFC(-x * math.sqrt(0.5)), np.float64)

@@ -42,12 +42,12 @@ from store import File, gate
 
 HERE = pathlib.Path(__file__).resolve().parent
 COMMITTED = HERE.parents[1] / "docs/evidence/faults.csv" if SEED == DEFAULT_SEED else HERE / f"faults_seed_{SEED}.csv"
-# The share of plants that the committed table may lack or have too many. BLAS adds in another order on another
-# processor, and so a fault that is nearly right may be dropped there.
+# The largest share of plants in which a run may differ from the committed table. BLAS adds in another order on another
+# processor, so that a fault that is nearly right may be dropped there.
 OTHER_PLANTS = 0.01
 WITH_CHECKSUMS = ("matmul", "attention")
 CHECKSUMS = "`--abft` alone"
-# gate: (whether the file has the operands, options of `assay gate`)
+# For each gate: whether the file has the operands, and the options of `assay gate`.
 GATES = {
     "default": (True, ()),
     "golden only": (False, ()),
@@ -158,7 +158,8 @@ def plant_of(row):
 
 
 def failures(table, operator, gate_name, is_right):
-    """Returns how often each plant of an operator fails by a gate: right results, or faults, which are then caught."""
+    """Returns {plant: number of its failures by a gate} for the plants of an operator. These are the right results if
+    `is_right`, and otherwise the faults, which are then caught."""
     return collections.Counter(
         plant_of(row)
         for row in table
@@ -168,8 +169,8 @@ def failures(table, operator, gate_name, is_right):
 
 def complaints(rows, committed, whole):
     """Returns a sentence for each operator and gate whose faults are caught less often than in the committed table, or
-    whose controls fail more often, over the plants that both tables have. `whole`: both must have nearly the same plants.
-    """
+    whose controls fail more often. It compares the plants that both tables have. If `whole`, both must have nearly the
+    same plants."""
     found = []
     planted, listed = (collections.Counter(map(plant_of, table)) for table in (rows, committed))
     new, gone = (sum(counts.values()) for counts in (planted - listed, listed - planted))

@@ -25,7 +25,8 @@ FLOATS = ("float16", "bfloat16", "float32")
 
 
 def product_lines(kind):
-    """matmul, dot and scaled_matmul. Sums near overflow have terms of one sign, so that no partial sum is larger."""
+    """Yields cases of matmul, dot and scaled_matmul. Sums near overflow have terms of one sign, so that no partial sum
+    is larger than the result."""
     drawn = {
         "subnormal": "--a subnormals --b normal,scale=8",
         "cancellation": "--distribution student_t,nu=2",
@@ -36,7 +37,8 @@ def product_lines(kind):
         if kind == "near_overflow":
             if dtype.startswith("float8"):
                 words = "--distribution uniform,low=0,high=200"
-            else:  # 96 / 4 high^2 is the largest value
+            # The largest sum of 96 products has a mean of 96 / 4 high^2, which is the largest value of the format.
+            else:
                 high = (LARGEST[dtype] / 24) ** 0.5
                 words = f"--distribution uniform,low=0,high={high:.6g}"
         else:
@@ -82,7 +84,8 @@ def vector_lines(kind):
             "one_nan": "normal",
         }
         for op in ("add", "sub", "mul", "div"):
-            if kind == "subnormal" and op == "mul":  # the product of two subnormal numbers would be 0
+            # The product of two subnormal numbers would be 0.
+            if kind == "subnormal" and op == "mul":
                 yield f"mul --dtype {dtype} --shape 5,70 --input a=subnormals --input b=normal,scale=8", f"mul/{dtype}"
                 continue
             words = {
@@ -131,12 +134,15 @@ def vector_lines(kind):
                 yield f"gelu --dtype {dtype} --shape 5,70 --distribution {words} {more}", f"gelu/{dtype}_tanh"
         for op in ("reduce_sum", "reduce_mean", "reduce_max"):
             n = 150
-            top = 1.5 if op == "reduce_mean" else 2  # the sum of a mean stays in range, other results need not
+            # The sum of a mean must stay in the range. Other results may leave it.
+            top = 1.5 if op == "reduce_mean" else 2
             words = f"uniform,low=0,high={largest / n * top:.4g}" if kind == "near_overflow" else spread[kind]
             yield f"{op} --dtype {dtype} --shape 9,{n} --distribution {words} --parameter axis=-1", f"{op}/{dtype}"
-        x = {"near_overflow": "uniform,low=80,high=88"}.get(kind) or spread[kind]  # a plain exp would overflow
+        # exp of these values would overflow if the maximum were not subtracted.
+        x = {"near_overflow": "uniform,low=80,high=88"}.get(kind) or spread[kind]
         yield f"softmax --dtype {dtype} --shape 5,150 --distribution {x}", f"softmax/{dtype}"
-        # Squares and their sum must stay in range: of float16 on a unit that computes in float16 it is 65504.
+        # Squares and their sum must stay in the range of the arithmetic. A unit that computes in float16 has a range of
+        # 65504.
         x = {
             "near_overflow": "uniform,low=-19,high=19" if dtype == "float16" else "uniform,low=-1e18,high=1e18",
             "outliers": "outlier_channels,factor=5" if dtype == "float16" else "outlier_channels,factor=30",
@@ -156,7 +162,8 @@ def vector_lines(kind):
         }[kind]
         for more in ("", "--parameter causal=1", "--parameter tile=32"):
             if "tile" in more and kind == "near_overflow":
-                continue  # sums of a tile are divided last, so they would leave the range
+                # The sums of a tile are divided only at the end, so that they would leave the range.
+                continue
             kind_of = more.split("=")[0].split(" ")[-1] or "plain"
             yield f"attention --dtype {dtype} --shape 2,33,65,32 {words} {more}", f"attention/{dtype}_{kind_of}"
         x = spread.get(kind) or f"uniform,low=0,high={min(largest * 1.01, 3.4e38):.6g}"

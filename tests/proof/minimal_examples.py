@@ -28,7 +28,7 @@ F32 = np.float32
 
 @dataclasses.dataclass
 class Result:
-    """A case with an output. `inputs`: name -> (values or an assay.Tensor, dtype)."""
+    """A case with its output. `inputs` is {name: (values or an assay.Tensor, dtype)}."""
 
     op: str
     inputs: dict
@@ -43,7 +43,7 @@ def tensor(values, dtype):
 
 
 def generator(name):
-    """A generator for each example, so that none depends on those before it."""
+    """Returns a random generator for each example, so that no example depends on those before it."""
     return np.random.default_rng(int.from_bytes(name.encode(), "big") % 2**63)
 
 
@@ -94,7 +94,7 @@ def layernorm_of_one_element():
     x, bias = np.array([[0.8851303], [-2.3253758]]).astype(F32), F32(0.4017368)
     scale = F32(1) / np.sqrt(F32(1e-5))
     shift = -(x * scale)
-    output = (x.astype(np.float64) * float(scale) + shift).astype(F32) + bias  # a fused multiply-add, as in PyTorch
+    output = (x.astype(np.float64) * float(scale) + shift).astype(F32) + bias  # as PyTorch, with a fused multiply-add
     inputs = {"x": (x, "float32"), "weight": (np.ones(1), "float32"), "bias": (np.full(1, bias), "float32")}
     golden = np.full((2, 1), float(bias))
     return Result("layernorm", inputs, golden, output, "float32", {"axis": -1, "eps": 1e-5})
@@ -114,7 +114,8 @@ def gelu_of_subnormals():
 
 
 def codes_on_a_tie():
-    x = np.array([[1.1171875, 0.55859375, 0.25, 0.125]])  # the exact quotient of the second is 63.5; float32 gives less
+    # The exact quotient of the second element is 63.5, a tie. float32 gives less.
+    x = np.array([[1.1171875, 0.55859375, 0.25, 0.125]])
     golden = np.rint(x * 127 / 1.1171875).astype(np.int8)
     output = np.rint(x.astype(F32) / F32(F32(1.1171875) / F32(127)))
     return Result("quantize", {"x": (x, "bfloat16")}, golden, output, "int8", {"scaling": "row"})
@@ -134,7 +135,7 @@ def attention_on_cdna2():
 
 
 def codes(fault):
-    """`fault`: what the quantizer makes of the quotients instead of rounding them to nearest."""
+    """Returns a quantizer's result. `fault` makes codes of the quotients in place of rounding to nearest."""
     x = generator("codes").standard_normal((2, 64)).astype(F32)
     largest = np.abs(x).max(axis=1, keepdims=True)
     golden = np.rint(x.astype(np.longdouble) * 127 / largest).astype(np.int8)
@@ -160,8 +161,8 @@ def operands_in_tfloat32():
 
 
 def scaled_product(fault, **attributes):
-    """Float8 operands, K = 512, with one scale of 1/64 each. `fault` gets the products [i, j, k] and their exponents,
-    and returns their sums."""
+    """Returns the product of float8 operands with K = 512 and one scale of 1/64 each. `fault` gets the products [i, j,
+    k] and their exponents, and returns their sums."""
     rng = generator("scaled")
     a, b = (round_to(100 * rng.standard_normal(shape), "float8_e4m3fn") for shape in ((4, 512), (512, 4)))
     scale = F32(1 / 64)

@@ -6,7 +6,8 @@ is rounded to a multiple of its quantum, 2^(exponent - precision), and the quant
 smallest subnormal number."""
 import numpy as np
 
-# precision with the leading bit, exponent of the smallest normal number 2^emin, largest finite value
+# For each format: the precision with the leading bit, the exponent emin of the smallest normal number 2^emin, and the
+# largest finite value.
 FORMATS = {
     "float32": (24, -126, float(np.finfo(np.float32).max)),
     "float16": (11, -14, 65504.0),
@@ -34,7 +35,7 @@ def round_to(x, name, mode="nearest_even"):
     x = np.asarray(x)
     with np.errstate(all="ignore"):
         q = quantum(x, name).astype(x.dtype)
-        ratio = x / q  # exact: q is a power of two
+        ratio = x / q  # exact, because q is a power of two
         rounded = {"nearest_even": np.rint, "toward_zero": np.trunc, "down": np.floor}[mode](ratio) * q
     beyond = np.abs(rounded) > largest
     limit = largest if mode == "toward_zero" or name == "float8_e4m3fn" else np.inf

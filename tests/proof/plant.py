@@ -31,8 +31,8 @@ dropped = []
 
 @dataclasses.dataclass
 class Plant:
-    operator: str  # as the table calls it
-    fault: str  # "" of a control, which is right
+    operator: str  # the operator's name in the tables
+    fault: str  # the name of the fault, or "" if the result is right (a control)
     setting: str
     dtypes: str
     size: str
@@ -44,8 +44,8 @@ class Plant:
     changed: int
     of: int
     relative: float
-    decided: str  # by what the oracle finds it wrong
-    which: int = 0  # of a control: which right evaluation
+    decided: str  # what the oracle found to be wrong
+    which: int = 0  # the number of the right evaluation, if this is a control
 
     @property
     def name(self):
@@ -53,11 +53,12 @@ class Plant:
 
 
 class Setting:
-    """Operands with their exact result, right evaluations and a textbook bound of each element."""
+    """Operands with their exact result, right evaluations and a textbook bound of each element. Faults are planted in
+    it."""
 
     def __init__(self, operator, name, size, dtypes, op, inputs, attributes, golden, bound, dtype, right, stored=None):
-        """`right`: evaluations before the last rounding (float32 or float64). `dtype`: the output's, which is int8 of
-        codes. `stored`: the golden result in the file, if it is not `golden` in float64."""
+        """`right` has evaluations before the last rounding (float32 or float64). `dtype` is that of the output, int8
+        for codes. `stored` is the golden result in the file, if that is not `golden` in float64."""
         self.operator, self.name, self.size, self.dtypes, self.op = operator, name, size, dtypes, op
         self.inputs, self.attributes, self.dtype = inputs, attributes, dtype
         self.golden = np.asarray(golden, np.longdouble)
@@ -96,7 +97,7 @@ class Setting:
         )
 
     def beyond(self, output):
-        """Returns how many elements no right evaluation can give."""
+        """Returns the number of elements that are farther from the exact result than any right evaluation can be."""
         far = np.abs(self.golden).astype(np.float64) + self.bound
         return int(
             np.sum(np.abs(np.asarray(output, np.longdouble) - self.golden) > self.bound + self.half_quantum(far))
@@ -155,7 +156,7 @@ class Setting:
 
 
 def generator(*words):
-    """A generator of its own for each setting, whatever settings come before it."""
+    """Returns a random generator for a setting, whose draws do not depend on the settings before it."""
     return np.random.default_rng([SEED, *[int.from_bytes(str(word).encode(), "big") % 2**63 for word in words]])
 
 

@@ -19,7 +19,7 @@ SIZES = {"small": (16, 32, 24), "middle": (24, 64, 40), "large": (64, 128, 96)} 
 
 @dataclasses.dataclass
 class Setting:
-    """Operands, the exact result and a right result, which plants change."""
+    """Operands, the exact result, and a right result. Plants change the right result."""
 
     op: str
     operand: str  # dtypes
@@ -40,12 +40,12 @@ class Setting:
 @dataclasses.dataclass
 class Kind:
     name: str
-    accepts: str  # regular expression; {bit}, {row} and so on stand for words of the plant
-    settings: list  # "op operand out", from which seeds take turns
-    plant: typing.Callable  # (setting, generator) -> values, or (values, words of the expression)
-    standard: str = ""  # the gate's own choice if this is empty
+    accepts: str  # a regular expression of right texts, in which {bit}, {row} and so on stand for words of the plant
+    settings: list  # each is "op operand out", and seeds take turns among them
+    plant: typing.Callable  # a function (setting, generator) -> values, or (values, words of the expression)
+    standard: str = ""  # the standard, or "" for the gate's own choice
     square: bool = False
-    shape: typing.Callable = None  # changes (M, K, N)
+    shape: typing.Callable = None  # a function that changes (M, K, N)
 
 
 @dataclasses.dataclass
@@ -56,7 +56,7 @@ class Plant:
     accepts: str
     standard: str
     setting: Setting
-    output: np.ndarray  # values, or bits if `bits`
+    output: np.ndarray  # values, or bit patterns if `bits` is set
     bits: bool = False
 
     def stored(self):
@@ -117,7 +117,7 @@ def bits_of(values, dtype):
 
 
 class Bits(np.ndarray):
-    """Bit patterns in place of values."""
+    """An array of bit patterns instead of values."""
 
 
 def as_bits(patterns):
@@ -125,7 +125,7 @@ def as_bits(patterns):
 
 
 def some(rng, of, most):
-    """A few distinct indices."""
+    """Returns 1 to `most` distinct indices in order."""
     return np.sort(rng.choice(of, size=int(rng.integers(1, most + 1)), replace=False))
 
 
@@ -141,7 +141,8 @@ def flip(choose_bit, where):
 
 
 def low(rng, width, mantissa):
-    return int(rng.integers(4, 11))  # of float32: 16 to 1024 ulps, more than a rounding
+    # The bit is worth 16 to 1024 ulps of float32, which is more than a rounding error.
+    return int(rng.integers(4, 11))
 
 
 def high(rng, width, mantissa):
@@ -407,7 +408,8 @@ def stale_row_sum(s, rng):
 
 
 def stale_row_max(s, rng):
-    """The numerators of some rows are taken with the maximum of the row above, the sum with their own."""
+    """The numerators of some rows of a softmax use the maximum of the row above, but their sum uses the row's own
+    maximum."""
     x = s.inputs["x"]
     top = x.max(axis=-1, keepdims=True)
     rows = 1 + 2 * some(rng, (x.shape[0] - 1) // 2, 4)
@@ -421,7 +423,7 @@ def without_last(s, rng):
 
 
 def overflow(s, rng):
-    """A float16 sum overflows in some elements on its way; what is left is infinite."""
+    """Some elements are infinite, as if their float16 sum had overflowed on its way."""
     out = s.right
     places = rng.choice(out.size, int(rng.integers(4, 20)), replace=False)
     out.ravel()[places] = np.copysign(np.inf, out.ravel()[places])
@@ -440,7 +442,7 @@ def float8_overflow(s, rng):
 
 
 def float8_beyond(s, rng):
-    """The exact result is beyond the range; the kernel saturates, as most do."""
+    """The exact result is beyond the range of the output. The kernel saturates, as most kernels do."""
     large = some(rng, s.golden.size, 12)
     s.inputs["a"].ravel()[large], s.inputs["b"].ravel()[large] = 448.0, 416.0
     s.golden.ravel()[large] = 864.0
@@ -466,7 +468,7 @@ def flushed(s, rng):
 
 
 def with_three(plant):
-    """A pattern, and three elements elsewhere that have nothing to do with it."""
+    """Adds to a plant three wrong elements elsewhere, which have nothing to do with its pattern."""
 
     def planted(s, rng):
         made = plant(s, rng)
@@ -592,7 +594,7 @@ def generator(*words):
 
 
 def plants(seeds):
-    """Yields the plants of each kind at each size, one a seed."""
+    """Yields the plants of each kind at each size. Each seed gives one."""
     for kind in KINDS:
         for size, shape in SIZES.items():
             for seed in range(seeds):
@@ -622,7 +624,7 @@ def plants(seeds):
 
 
 def noise(s, rng, share):
-    """Independent errors, of one size or of a share of each element."""
+    """Adds independent errors to a share of the elements. The errors have one size, or are relative to each element."""
     level = 10 ** rng.uniform(-3, 0.5)
     size = np.sqrt(np.mean(s.golden**2)) if rng.integers(0, 2) else np.abs(s.golden)
     error = level * size * rng.standard_normal(s.golden.shape)
@@ -638,13 +640,13 @@ def some_noise(s, rng):
 
 
 def fine_noise(s, rng):
-    """Errors of about the size of narrow arithmetic."""
+    """Adds errors of about the size of those of narrow arithmetic."""
     level = 10 ** rng.uniform(-4.5, -1.5)
     return s.rounded(s.before + level * np.sqrt(np.mean(s.golden**2)) * rng.standard_normal(s.golden.shape))
 
 
 def chance_flips(s, rng):
-    """Many elements, each with a bit of its own flipped."""
+    """Flips a random bit in each of many elements."""
     bits = bits_of(s.right, s.out)
     places = rng.choice(bits.size, max(4, int(bits.size * 10 ** rng.uniform(-2.5, -0.5))), replace=False)
     flips = rng.integers(BITS[s.out][1] - 3, BITS[s.out][0], places.size)

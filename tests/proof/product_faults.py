@@ -52,7 +52,8 @@ def products(size):
         )
         yield from s.controls()
 
-        def product(x, y, start=None):  # right float32 arithmetic on wrong operands
+        # Computes wrong operands in right float32 arithmetic.
+        def product(x, y, start=None):
             return np.matmul(x.astype(F32), y.astype(F32)) + (bias.astype(F32) if start is None else start)
 
         base = orders[0].astype(np.float64)
@@ -94,7 +95,7 @@ def products(size):
 
 
 def flipped(values, dtype, row, column):
-    """Changes one element by a quarter of its power of two: its second highest mantissa bit is inverted."""
+    """Inverts the second highest mantissa bit of one element, which changes it by a quarter of its power of two."""
     out = np.array(values)
     _, exponent = np.frexp(out[row, column])
     step = np.ldexp(0.25, exponent - 1)
@@ -189,7 +190,8 @@ def scaled_products(size):
                         sums.sequential(terms.astype(F32)) * once,
                     ]
                 right = [on_unit] + plain if machine else plain
-                # 4 chunks of a block cut 33 terms each at 13 bits below the largest, which a partial sum may be.
+                # A block has 4 chunks, and each cuts 33 terms at 13 bits below the largest term, which may be a partial
+                # sum.
                 largest = np.max(np.abs(terms), axis=-1) * (of_a.max(axis=1)[:, None] * of_b.max(axis=0)[None, :]) * 4
                 unit_bound = blocks * 4 * 34 * 2.0**-13 * largest
                 bound = exact.matmul_bound(total, k + 3 * blocks) + unit_bound

@@ -18,9 +18,11 @@ def quantizers(size):
                 x = round_to(rng.standard_normal((rows, n)) * np.exp(rng.standard_normal((rows, 1))), dtype)
                 amax = np.abs(x.reshape(rows, -1, width)).max(axis=-1)
                 exact_amax = np.repeat(amax, width, axis=1).astype(np.longdouble)
-                golden = x * largest / exact_amax  # the product is exact, so ties are ties
+                # The product x * largest is exact, so that ties stay ties.
+                golden = x * largest / exact_amax
                 single, scale = x.astype(F32), np.repeat((amax / largest).astype(F32), width, axis=1)
-                # A quotient by a float32 scale is off by 2 u, and by 3 u if it is a product with the reciprocal.
+                # A quotient by a float32 scale has a relative error of 2 u. A product with the reciprocal of the scale
+                # has one of 3 u.
                 bound = 4 * exact.U32 * np.abs(np.asarray(golden, np.float64))
                 stored = Array(np.rint(golden), "int8") if out == "int8" else None
                 right = [single / scale, single * (F32(1) / scale)]
@@ -59,7 +61,8 @@ def quantizers(size):
 
 
 def affine_quantizers(size):
-    """Codes with a zero point, from an operator that assay does not know. So only the golden result decides."""
+    """Yields plants of codes with a zero point. assay does not know their operator, so that only the golden result
+    decides."""
     rows, n = {"small": (4, 256), "large": (32, 1024)}[size]
     rng = generator("affine", size)
     x = rng.uniform(-1, 3, (rows, n)).astype(F32)

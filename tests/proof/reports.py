@@ -6,8 +6,8 @@ import sys
 
 
 def read_options(doc, rows, more=()):
-    """Reads the options that every program has. `rows`: what a line of the CSV file is. `more`: further options, as
-    (name, keyword arguments of add_argument)."""
+    """Reads the options that every program has. `rows` says what a line of the CSV file is. `more` has further options,
+    as (name, keyword arguments of add_argument)."""
     parser = argparse.ArgumentParser(description=doc.split("\n")[0])
     parser.add_argument("--assay", required=True, help="the program")
     parser.add_argument("--csv", help=f"writes a line for each {rows}")
@@ -52,8 +52,8 @@ def end_check(complaints, passed):
 
 
 def end_selftest(found):
-    """`found`: {what was checked: (its complaints, how many there must be, what each of them must say)}. Prints what is
-    otherwise, and returns the exit code."""
+    """Prints what differs from the expectation, and returns the exit code. `found` is {what was checked: (its
+    complaints, their expected number, words that each of them must have)}."""
     wrong = [
         f"{name}: {len(said)} complaints instead of {count} that say '{words}': {said[:1]}"
         for name, (said, count, words) in found.items()

@@ -14,26 +14,28 @@ import sums
 from number_formats import FORMATS, quantum, round_to
 from store import Array, golden64
 
-DEFAULT_SEED = 20261128  # of docs/evidence/faults.csv
-SEED = int(os.environ.get("ASSAY_PROOF_SEED", DEFAULT_SEED))  # another seed shows whether a gate fits this one only
-BLIND = 0.25  # the share of elements that a textbook bound may hide
+DEFAULT_SEED = 20261128  # the seed of docs/evidence/faults.csv
+# Another seed shows if a gate is right only for the data of the default seed.
+SEED = int(os.environ.get("ASSAY_PROOF_SEED", DEFAULT_SEED))
+# The largest share of elements for which zero may be within the textbook bound.
+BLIND = 0.25
 
 
 @dataclasses.dataclass
 class Right:
-    family: str  # a row of the table
+    family: str  # the row of the table to which the case belongs
     name: str
     op: str
     inputs: dict
     golden: Array
     output: Array
     attributes: dict
-    used: float  # the largest error over its textbook bound: at most 1
+    used: float  # the largest error divided by its textbook bound, which is at most 1
 
 
 def confirm(output, golden, bound, dtype):
-    """Returns the largest error over the textbook bound plus one rounding to the output's dtype, at most half a
-    quantum of what is rounded. Raises AssertionError if the result is not right."""
+    """Returns the largest error divided by its limit: the textbook bound plus one rounding to the output's dtype, which
+    is at most half a quantum of the rounded value. Raises AssertionError if the result is not right."""
     golden = np.asarray(golden, np.longdouble)
     limit = bound + 0.5 * quantum(np.abs(golden).astype(np.float64) + bound, dtype)
     finite = np.isfinite(np.asarray(golden, np.float64))
@@ -73,8 +75,8 @@ def operands(rng, kind, dtype, m, k, n):
     elif kind == "uniform_signed":
         a, b = rng.uniform(-2, 2, (m, k)), rng.uniform(-2, 2, (k, n))
     elif kind == "cancellation":
-        # Pairs +x, -x of a meet equal rows of b and cancel; what is left is the small part. x is as large as the
-        # textbook bound allows beside a result of about sqrt(k).
+        # Pairs +x, -x of a meet equal rows of b and cancel, so that only small terms are left. x is as large as the
+        # textbook bound allows for a result of about sqrt(k).
         half = k // 2
         x = min(1000.0, 0.02 / (k * k * exact.U32 + 1e-9) ** 0.5 * k**0.25)
         a, b = a * 0.5, b * 0.5
@@ -82,7 +84,8 @@ def operands(rng, kind, dtype, m, k, n):
             a[:, :half] = round_to(x * (1 + rng.uniform(0, 1, (m, half))), dtype)
             a[:, half : 2 * half] = -a[:, :half]
             b[half : 2 * half] = b[:half]
-            keep = rng.permutation(half)[: max(1, half // 2)]  # only some pairs; the others become small
+            # Only some pairs stay. The others become small.
+            keep = rng.permutation(half)[: max(1, half // 2)]
             a[:, keep], a[:, keep + half] = rng.standard_normal((2, m, len(keep)))
     elif kind == "outliers":
         a[:, rng.integers(0, k, 1 + k // 100)] *= 30
@@ -94,13 +97,14 @@ def operands(rng, kind, dtype, m, k, n):
     elif kind == "small_integers":
         a, b = rng.integers(-8, 9, (m, k)).astype(float), rng.integers(-8, 9, (k, n)).astype(float)
     elif kind == "near_subnormal":
-        # float16 and float8: operands around the smallest normal number. bfloat16: products around 2^-124, so that
-        # single products are subnormal float32 numbers.
+        # For float16 and float8, operands are around the smallest normal number. For bfloat16, products are around
+        # 2^-124, so that single products are subnormal float32 numbers.
         low = {"float16": 2.0**-14, "float8_e4m3fn": 2.0**-6, "bfloat16": 2.0**-62, "float32": 2.0**-62}[dtype]
         a, b = a * low, b * low
     elif kind == "sorted":
         a, b = np.sort(np.abs(a), axis=1), np.sort(np.abs(b), axis=0)[::-1]
-    if dtype == "float8_e4m3fn":  # codes are quantized: keep them inside the range
+    # Codes are quantized, so they must stay inside the range.
+    if dtype == "float8_e4m3fn":
         a, b = np.clip(a, -448, 448), np.clip(b, -448, 448)
     return round_to(a, dtype), round_to(b, dtype)
 

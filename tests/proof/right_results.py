@@ -51,8 +51,10 @@ class Tally:
     def __init__(self):
         self.counts = collections.defaultdict(lambda: collections.defaultdict(collections.Counter))
         self.alarms = []
-        self.used = collections.defaultdict(float)  # by family: the largest error over its textbook bound
-        self.wrong_by_definition = collections.Counter()  # outcomes of what a machine's definition makes wrong
+        # For each family, the largest error divided by its textbook bound.
+        self.used = collections.defaultdict(float)
+        # The outcomes of results that are wrong by the definition of a machine.
+        self.wrong_by_definition = collections.Counter()
         self.notes = []
 
     def add(self, family, gate_name, case):
@@ -119,7 +121,8 @@ def judge_machines(tally, tool, folder, quick):
         judged, _ = gate(tool, golden, "--outputs", outputs, recorded=machine)
         for case in judged.values():
             if case["outcome"] == "not_comparable" and "no recorded output" in case["because"]:
-                continue  # the machine does not take this dtype
+                # The machine does not take this dtype.
+                continue
             if machine_data.is_right(machine, case["case"]):
                 tally.add(f"emulated {machine}", "default", case)
             else:
@@ -185,8 +188,8 @@ def is_known(entry, alarm):
 
 
 def complaints(tally, known, whole):
-    """Returns a sentence for each false alarm that is not known and, of a whole run, for each entry of the list of
-    known ones that occurs no longer."""
+    """Returns a sentence for each false alarm that is not in the list of known ones. If `whole`, also returns one for
+    each entry of the list that no longer occurs."""
     found = [
         f"A right result is judged {alarm.outcome}: {alarm.family}, {alarm.gate}, {alarm.case}: {alarm.because}\n"
         f"    ASSAY_PROOF_SEED={right_data.SEED} {alarm.reproduce}"

@@ -15,8 +15,8 @@ from store import Array
 
 
 def attention(q, k, v, scale, mask=None, weights="float32", drop=0, sum_dtype=None, late=False, add=sums.pairwise):
-    """softmax(scale q k^T) v in float32. `weights`: the dtype that weights are rounded to before the second product.
-    `late`: exp(s - max) is rounded and multiplied, and the quotient comes last, as in flash kernels."""
+    """Returns softmax(scale q k^T) v in float32. `weights` is the dtype to which weights are rounded before the second
+    product. If `late`, exp(s - max) is rounded and multiplied, and the division comes last, as in flash kernels."""
     q, k, v = q.astype(F32), k.astype(F32), v.astype(F32)
     scores = np.matmul(q, k.T) * F32(scale)
     if mask is not None:
@@ -45,7 +45,8 @@ def attentions(size):
                 attention(q, k, v, scale, mask, add=sums.sequential),
             ]
             u = exact.U32
-            if dtype != "float32":  # kernels round the weights to the operands' dtype
+            # Kernels round the weights to the operands' dtype.
+            if dtype != "float32":
                 right = [
                     attention(q, k, v, scale, mask, dtype),
                     attention(q, k, v, scale, mask, dtype, late=True),
@@ -113,7 +114,7 @@ def attentions(size):
 
 
 def coarse_exp(x):
-    """exp by 2^f of degree 2: the relative error is at most about 2e-3."""
+    """Returns exp by a polynomial of degree 2 for 2^f, with a relative error of at most about 2e-3."""
     z = np.asarray(x, F32) * F32(math.log2(math.e))
     n = np.floor(z)
     f = z - n
@@ -231,7 +232,8 @@ def norms(size):
             inputs = {"x": Array(x, dtype), "weight": Array(w, dtype)}
             if not rms:
                 inputs["bias"] = Array(b, dtype)
-            # E[x^2] - mean^2 is right too on this data: its sums cancel by a factor of less than 2, allowed for by 3.
+            # On this data, a variance by E[x^2] - mean^2 is right, too. Its sums cancel by a factor of less than 2, for
+            # which the bound has a factor of 3.
             s = Setting(
                 op,
                 f"{dtype}_{size}",

@@ -42,7 +42,8 @@ class File:
             return
         made = group.create_dataset(name, data=array.stored)
         made.attrs["dtype"] = array.dtype
-        self.shared[id(array)] = made, array  # the array stays alive, so its id stays its own
+        # The array is kept alive, so that no other array gets its id.
+        self.shared[id(array)] = made, array
 
     def add(self, name, op, inputs, golden, output, attributes=(), producer="kernel"):
         name = re.sub(r"[^A-Za-z0-9_.=/]", "_", name)

@@ -111,7 +111,8 @@ def rows(dtype, draws):
                     {"axis": -1},
                 )
                 if dtype == "bfloat16":
-                    continue  # PyTorch 1.13 rounds the sum to bfloat16 before it divides, which is not right
+                    # PyTorch 1.13 rounds the sum to bfloat16 before it divides, which is not right.
+                    continue
                 yield from make(
                     "mean",
                     f"mean/{name}",
@@ -168,8 +169,9 @@ def matrices(dtype, count):
 
 
 def attentions(count):
-    """softmax(q k^T scale) v in float32. The bound: a score s is off by e = gamma(D + 1) |scale| sum |q k| + 2 u |s|,
-    so a weight by a factor exp(2 e) and the softmax's own error, and the second product adds gamma(S + 1)."""
+    """Yields cases of softmax(q k^T scale) v in float32. Their bound: a score s has an error of e = gamma(D + 1)
+    |scale| sum |q k| + 2 u |s|, which changes a weight by a factor of exp(2 e). The error of the softmax itself and
+    gamma(S + 1) of the second product are added."""
     for index in range(count):
         rng = np.random.default_rng([SEED, 5, index])
         length, keys, d = (4, 9, 33, 64)[index % 4], (5, 64, 129, 300)[index % 4], (8, 32, 64, 128)[index // 4 % 4]
@@ -198,8 +200,8 @@ def attentions(count):
 
 
 def functions(dtype, draws):
-    """Functions of one element. The bound: 4 units in the last place of float32 (8 u), and for gelu the same of the
-    terms that its usual formula x / 2 (1 + erf) adds before they cancel."""
+    """Yields cases of functions of one element. Their bound is 4 units in the last place of float32 (8 u). For gelu,
+    the terms that its usual formula x / 2 (1 + erf) adds before they cancel get the same bound."""
     import warnings
 
     f = torch.nn.functional
