@@ -37,8 +37,8 @@ def product_lines(kind):
         if kind == "near_overflow":
             if dtype.startswith("float8"):
                 words = "--distribution uniform,low=0,high=200"
-            # The largest sum of 96 products has a mean of 96 / 4 high^2, which is the largest value of the format.
             else:
+                # The mean of the sums, 96 / 4 high^2, is the largest value of the format.
                 high = (LARGEST[dtype] / 24) ** 0.5
                 words = f"--distribution uniform,low=0,high={high:.6g}"
         else:

@@ -84,7 +84,7 @@ def operands(rng, kind, dtype, m, k, n):
             a[:, :half] = round_to(x * (1 + rng.uniform(0, 1, (m, half))), dtype)
             a[:, half : 2 * half] = -a[:, :half]
             b[half : 2 * half] = b[:half]
-            # Only some pairs stay. The others become small.
+            # Half of the pairs become small and do not cancel.
             keep = rng.permutation(half)[: max(1, half // 2)]
             a[:, keep], a[:, keep + half] = rng.standard_normal((2, m, len(keep)))
     elif kind == "outliers":
