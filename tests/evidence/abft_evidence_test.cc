@@ -48,7 +48,8 @@ bool any_flagged(const std::vector<abft::Reading>& readings) {
   return false;
 }
 
-// Reads every clean row, then flips each bit of `bits` in one random element that has it clear.
+// Reads every clean row. Then flips each bit of `bits` in one random element of each row in which
+// this bit is 0.
 MeasuredRates measure(const testing_products::Distribution& d, const std::string& spec,
                       int products, const std::vector<int>& bits) {
   MeasuredRates total;
@@ -98,8 +99,9 @@ MeasuredRates measure(const testing_products::Distribution& d, const std::string
   return total;
 }
 
-// Published or independently reproduced detection in percent, by bit. 160 products are 20 480 flips
-// a bit: a standard error of 0.35 points at most, so 1.5 points are more than four of them.
+// Compares the detection rate of each bit with a published or independently reproduced one, in
+// percent. 160 products are 20 480 flips of a bit. The standard error is at most 0.35 points, so
+// that 1.5 points are more than four of them.
 void expect_detection(const MeasuredRates& rates, const std::map<int, double>& published) {
   for (const auto& [bit, percent] : published) {
     SCOPED_TRACE("bit " + std::to_string(bit));
@@ -141,7 +143,8 @@ TEST(AbftEvidence, AAbftCriesWolfOnNormalAroundOne) {
   EXPECT_NEAR(rates.product_alarm_percent(), 84.8, 3.0);
 }
 
-// No false alarm in 100 096 rows of each distribution, by the default: groups of 16, confirmed.
+// Tests that the default (groups of 16, confirmed) raises no false alarm in 100 096 rows of each
+// distribution.
 class RoundingVariance : public testing::TestWithParam<testing_products::Distribution> {};
 
 TEST_P(RoundingVariance, HasNoFalseAlarmInAHundredThousandRows) {

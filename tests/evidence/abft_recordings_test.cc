@@ -1,4 +1,5 @@
-// Products recorded on an H200, checked by the default threshold with the machine known: no alarm.
+// Checks products that were recorded on an H200 by the default threshold, with the machine known.
+// There must be no alarm.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace {
 struct Outcomes {
   std::map<Outcome, int> count;
   std::int64_t checks = 0, confirmed_clean = 0;
-  std::string first;  // what did not pass, first
+  std::string first;  // the first output that did not pass
 };
 
 // Judges the recorded outputs of the file's products by the gate. The file gives the machine of
@@ -62,7 +63,8 @@ TEST(AbftRecordings, Tfloat32Products) {
   EXPECT_EQ(all.count[Outcome::kPass], 14);
 }
 
-// Accumulators of 13 bits: refused unless they are promoted, and then without an alarm.
+// Sums in accumulators of 13 bits are refused unless they are promoted. With promotion, they raise
+// no alarm.
 TEST(AbftRecordings, Float8Products) {
   for (const char* glob : {"e4m3/*", "e5m2_e4m3/*"}) {
     Outcomes all = check_all("hopper_mma", glob, "rounding_variance");

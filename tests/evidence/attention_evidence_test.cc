@@ -1,5 +1,6 @@
-// Detection by the checksums of attention: flips of each bit of the outputs, and false alarms.
-// attention_simulation.py, which has its own kernel and its own check, computes the same table.
+// Measures detection by the checksums of attention: flips of each bit of the outputs, and false
+// alarms. attention_simulation.py, which has its own kernel and its own check, computes the same
+// table.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,12 +46,12 @@ AbftVerdict checked(const Case& c, const Tensor& output) {
 
 struct RateRow {
   const char *dtype, *output, *scores, *values;
-  // Percent of the flips of a bit from 0 to 1 that are detected, by bit. A value below 0 means that
-  // too few elements have the bit at 0, or that no rate is claimed.
+  // For each bit, the percentage of its flips from 0 to 1 that are detected. A value below 0 means
+  // that too few elements have the bit at 0, or that no rate is claimed.
   std::vector<double> seen;
 };
 
-// One element of every row is flipped at a time: rows have checks of their own.
+// Flips one element of every row at a time, because each row has its own checks.
 TEST(AttentionEvidence, FlipsOfEachBit) {
   const std::vector<RateRow> table = {
 #include "attention_rates.inc"
@@ -91,7 +92,8 @@ TEST(AttentionEvidence, FlipsOfEachBit) {
       const double percent = 100 * static_cast<double>(r.events) / static_cast<double>(r.trials);
       line += formatted(" {:4.1f}", percent);
       if (row.seen[bit] < 0) continue;
-      // Five deviations, and what rows of one matrix have in common.
+      // Allows five standard deviations, and 1 percent for what the rows of one matrix have in
+      // common.
       const double p = std::min(0.98, std::max(0.02, row.seen[bit] / 100));
       EXPECT_NEAR(percent, row.seen[bit],
                   1 + 500 * std::sqrt(p * (1 - p) / static_cast<double>(r.trials)))

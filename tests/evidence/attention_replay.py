@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 
 F = np.float32
-WIDE = np.longdouble  # 64 bits: an fma of float32 values rounded twice
+WIDE = np.longdouble  # 64 bits, to which fma() first rounds a multiply-add of float32 values
 
 
 def fma(a, b, c):
@@ -34,7 +34,7 @@ class Exp2:
         return np.where(x < -126, F(0), self.scaled(x, 0))
 
     def exp(self, x):
-        """CUDA's expf: 2^n ex2(x log2(e) - n), with log2(e) in two parts. Here x is in [-87, 0]."""
+        """Returns CUDA's expf: 2^n ex2(x log2(e) - n), with log2(e) in two parts. Here x is in [-87, 0]."""
         log2e = 1.4426950408889634
         high = F(log2e)
         n = np.floor(fma(x, F(log2e / 252), F(0.5)).astype(np.float64) * 252) - 126
@@ -43,7 +43,7 @@ class Exp2:
 
 
 def chain(a, b):
-    """A float32 product on the plain cores: fused multiply-adds in ascending k."""
+    """Returns a float32 product as the plain cores compute it, by fused multiply-adds in ascending k."""
     total = np.zeros((a.shape[0], b.shape[1]), F)
     for k in range(a.shape[1]):
         total = (total.astype(WIDE) + np.outer(a[:, k].astype(WIDE), b[k].astype(WIDE))).astype(F)
@@ -51,7 +51,8 @@ def chain(a, b):
 
 
 def warp_sum(e, order=(16, 8, 4, 2, 1)):
-    """softmax_warp_forward's sum of a row: lane l takes elements l, l + 32, ..., then butterflies add the lanes."""
+    """Returns the sum of each row as softmax_warp_forward computes it: lane l takes elements l, l + 32, ..., then
+    butterflies add the lanes."""
     lanes = np.zeros((e.shape[0], 32), F)
     for first in range(0, e.shape[1], 32):
         part = e[:, first:first + 32]
@@ -78,7 +79,7 @@ def exponent(x):
 
 
 def tensor_core(a, b, kept_bits=25):
-    """A product by the row `hopper` of the dot model: chunks of 16, aligned, truncated."""
+    """Returns a product by the row `hopper` of the dot model: chunks of 16, aligned and truncated."""
     a, b = a.astype(np.float64), b.astype(np.float64)
     total = np.zeros((a.shape[0], b.shape[1]))
     for first in range(0, a.shape[1], 16):
@@ -94,7 +95,7 @@ def tensor_core(a, b, kept_bits=25):
 
 
 def flash_attention(q, k, v, exp2, to_operand, wrong=""):
-    """One tile of keys: FlashAttention 2's forward kernel, 64 to 128 keys at most."""
+    """Computes one tile of 64 to 128 keys, as FlashAttention 2's forward kernel does."""
     scale = F(np.float64(F(1 / np.sqrt(q.shape[1]))) * np.log2(np.e))
     scores = tensor_core(q, k.T)
     most = (scores.max(1, keepdims=True) * scale).astype(F)
@@ -102,7 +103,8 @@ def flash_attention(q, k, v, exp2, to_operand, wrong=""):
         p = exp2(fma(scores, scale, -most.astype(WIDE)))
     else:
         p = exp2((scores * scale).astype(F) - most)
-    lanes = np.zeros((len(p), 4), F)  # lane l of four has columns 8 n + 2 l and 8 n + 2 l + 1
+    # Lane l of four adds columns 8 n + 2 l and 8 n + 2 l + 1.
+    lanes = np.zeros((len(p), 4), F)
     for column in range(p.shape[1]):
         lane = column % 8 // 2
         lanes[:, lane] += p[:, column]

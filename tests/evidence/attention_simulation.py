@@ -17,7 +17,7 @@ import numpy as np  # noqa: E402
 
 L, S, D, W = 128, 1024, 64, 16
 DELTA = 1e-9
-# precision, smallest exponent of a normal number, largest finite number
+# For each format: the precision, the smallest exponent of a normal number, and the largest finite number.
 FORMATS = {"bfloat16": (8, -126, 3.3895313892515355e38), "float16": (11, -14, 65504.0),
            "float8_e4m3fn": (4, -6, 448.0), "float32": (24, -126, 3.4028234663852886e38)}
 
@@ -30,7 +30,7 @@ def ulp(dtype, x):
 
 
 def rounded(dtype, x):
-    """To nearest even; too large becomes the largest number."""
+    """Rounds to nearest even. Values beyond the range become the largest number."""
     x = np.asarray(x, np.float64)
     unit = ulp(dtype, x)
     most = FORMATS[dtype][2]
@@ -75,7 +75,7 @@ def bits_in(dtype):
 
 
 def kernel(q, k, v, dtype, output, tile):
-    """Scores, exponentials and sums in float32; weights in the operands' dtype."""
+    """Returns attention with scores, exponentials and sums in float32, and weights in the operands' dtype."""
     s = ((q @ k.T).astype(np.float32) * np.float32(D**-0.5)).astype(np.float32)
     if tile == 0:
         e = np.exp(s - s.max(1, keepdims=True))
@@ -95,7 +95,7 @@ def kernel(q, k, v, dtype, output, tile):
 
 
 class Check:
-    """D of each check, and the parts of its threshold (docs/abft.md, attention)."""
+    """Computes D of each check, and the parts of its threshold (docs/abft.md, attention)."""
 
     def __init__(self, q, k, v, dtype, output, out, tile, mimic):
         groups = v.shape[1] // W
@@ -109,7 +109,7 @@ class Check:
         tiny = 2.0 ** (least - precision + 1) / factor
         error = 2.0**-24 * np.sqrt(2 * D * (s**2).max(1, keepdims=True) / 3 + 64)
         if mimic:
-            # The weights as that kernel rounds them. A score's error changes only few of them.
+            # The check rounds the weights as the kernel does. An error of a score changes only few of them.
             weight = rounded(dtype, p * factor) / factor
             variance = 2 * error * p * ulp(dtype, p * factor) / factor + (error * p) ** 2
             lost = np.zeros_like(p)
@@ -132,7 +132,8 @@ class Check:
 
 
 def trial(dtype, output, scores, values, tile, rng, mimic=False):
-    """Flags of clean checks, checks, and of each bit flips from 0 to 1: seen, made, out of range."""
+    """Returns the number of flags of clean checks, the number of checks, and for each bit its flips from 0 to 1: how
+    many were detected, made and out of range."""
     def draw(spec, rows):
         mean = float((re.search(r"mean=([\d.]+)", spec) or [0, 0])[1])
         deviation = float((re.search(r"deviation=([\d.]+)", spec) or [0, 1])[1])

@@ -25,7 +25,7 @@ std::vector<campaign::CellResult> run(const campaign::Plan& plan, int threads = 
 
 const std::string kPlans = std::string(ASSAY_SOURCE_DIR "/plans/");
 
-// A quarter of the plan's rows. The nightly test takes all of them ten times over.
+// Takes a quarter of the plan's rows. The nightly test takes ten times the whole plan.
 TEST(CampaignEvidence, RoundingVarianceDoesNotAlarmInAQuarterOfAMillionRows) {
   std::int64_t rows = 0;
   campaign::Plan plan = campaign::check_plan(wire::read_plan(kPlans + "false_alarms.json"));
@@ -39,7 +39,7 @@ TEST(CampaignEvidence, RoundingVarianceDoesNotAlarmInAQuarterOfAMillionRows) {
   EXPECT_GE(rows, 250000);
 }
 
-// The share of the flips that a gate saw.
+// Returns the share of the flips of a bit that a gate detected.
 double rate(const campaign::GateResult& gate, int bit, fault::Direction direction) {
   for (const campaign::SeriesResult& s : gate.series) {
     if (s.series.bit != bit || s.series.direction != direction) continue;
@@ -68,7 +68,8 @@ TEST(CampaignEvidence, ThePublishedExperimentForBfloat16) {
       }
     }
   }
-  // Bits 7, 8 and 9, 0 to 1, of the four distributions: groups of 16 columns.
+  // The least detection rates of bits 7, 8 and 9, from 0 to 1, for the four distributions and
+  // groups of 16 columns.
   const double least[4][3] = {
       {0.965, 0.98, 0.995}, {1, 1, 1}, {0.965, 0.985, 0.995}, {0.955, 0.98, 0.995}};
   for (std::size_t c = 0; c < 4; ++c) {

@@ -1,5 +1,5 @@
-// The published e_max grid of a real Ascend 910B, float32 (datasets/published), against the
-// emulated cube unit with other numbers of products a rounding.
+// Compares the published e_max grid of a real Ascend 910B for float32 (datasets/published) with the
+// emulated cube unit, for several numbers of products between two roundings.
 #pragma once
 
 #include <cmath>
@@ -40,7 +40,7 @@ inline std::map<std::pair<std::int64_t, std::int64_t>, double> published(std::in
   return means;
 }
 
-// The root mean square over the grid of log(emulated / published).
+// Returns the root mean square of log(emulated / published) over the grid.
 inline double distance(const std::string& machine, std::int64_t largest, std::int64_t trials) {
   double squares = 0, cells = 0;
   for (const auto& [cell, e_max] : published(largest)) {

@@ -8,8 +8,9 @@
 namespace assay {
 namespace {
 
-// 910B, float32, K and N up to 1024: 16 cells with two published runs each. Four products for each
-// rounding fit within some 3 percent. Half and twice as many are a third away.
+// The published grid of the 910B for float32, with K and N up to 1024, has 16 cells of two runs
+// each. A unit that rounds after four products fits it within some 3 percent. Units that round
+// after two or eight products are a third away.
 TEST(EmaxGridTest, FourProductsARoundingFitThePublishedGrid) {
   ASSERT_EQ(emax_grid::published(1024).size(), 16u);
   EXPECT_LT(emax_grid::distance("ascend910b", 1024, 12), 0.08);
@@ -32,10 +33,10 @@ abft::Calibration calibrated(const char* machine, const char* dtype) {
   return abft::calibrate(plan);
 }
 
-// Products of 128 x 1024 x 256, N(1,1). For bfloat16, e_max is two neighbours, which are at most
-// 2^-7 apart. An H200 gave 7.8125e-3, and 7.76e-3 is published for the 910B. For float16, an H200
-// gave 6.66e-4 (800 trials), and up to 9.77e-4 is published. For float32, 1.38e-6 to 2.13e-6 is
-// published for the 910B at this shape.
+// Tests products of 128 x 1024 x 256 with operands of N(1,1). For bfloat16, e_max is the relative
+// distance between two neighbours, which is at most 2^-7. An H200 gave 7.8125e-3, and 7.76e-3 is
+// published for the 910B. For float16, an H200 gave 6.66e-4 (800 trials), and up to 9.77e-4 is
+// published. For float32, 1.38e-6 to 2.13e-6 is published for the 910B at this shape.
 TEST(EmaxTest, LowPrecision) {
   for (const char* machine : {"ascend910b", "hopper"}) {
     EXPECT_EQ(calibrated(machine, "bfloat16").e_max, 0x1p-7) << machine;

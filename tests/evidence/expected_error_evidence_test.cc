@@ -1,5 +1,5 @@
-// The standard `expected_error` on products that an H200 computed: theory, which no recording was
-// fitted to, expects their errors as they are.
+// Tests the standard `expected_error` on products that an H200 computed. Its theory, which was not
+// fitted to any recording, expects errors of just this size.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,9 @@ namespace {
 struct Recording {
   const char* file;
   std::size_t cases;
-  double within;  // of 1, the squares of a case of 64 x 64 on average
+  // The largest distance from 1 of the squared errors of a case of 64 x 64, on average over the
+  // cases.
+  double within;
 };
 
 class RecordedProducts : public testing::TestWithParam<Recording> {};
@@ -36,7 +38,7 @@ TEST_P(RecordedProducts, HaveTheExpectedErrors) {
     const Verdict& v = report.verdicts[0];
     EXPECT_EQ(v.outcome, Outcome::kPass) << v.because;
     EXPECT_THAT(v.notes, testing::IsEmpty());
-    // For 16-bit outputs, the mean error is judged, too.
+    // For 16-bit outputs, the mean error is judged, too, which is a second reading.
     ASSERT_FALSE(v.readings.empty());
     ASSERT_EQ(v.readings[0].limit.statistic, Statistic::kErrorSquares);
     ++judged;

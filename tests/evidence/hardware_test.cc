@@ -23,7 +23,8 @@ struct Replay {
   std::string first;  // the first case that differs
 };
 
-// Every case of the file with a recorded H200 result and the name's part, on a machine.
+// Computes every case of the file that matches the glob and has a recorded H200 result on a
+// machine, and compares both.
 Replay replay(const std::string& name, const std::string& glob, const std::string& machine,
               const std::map<std::string, Attribute>& other = {}) {
   const DatasetFile file(sample(name));
@@ -66,13 +67,15 @@ TEST(HopperTest, CornersOfSingleInstructions) {
   expect_all(replay("hopper_corners", "", "hopper"), 73);
 }
 
-// By cuBLAS and by one instruction: sums of int8 to 2^32 and beyond int32's ends.
+// int8 sums up to 2^32, which is beyond the range of int32, wrap in cuBLAS and in a single
+// instruction.
 TEST(HopperTest, IntegersWrap) {
   expect_all(replay("hopper_units", "int8/*", "hopper"), 1);
   expect_all(replay("hopper_units", "mma/int8/*", "hopper"), 1);
 }
 
-// Scales of the whole tensor, of rows and of blocks, free ones; free accumulation and promoted.
+// The scales are of the whole tensor, of rows or of blocks, and of any value. Sums are promoted or
+// not.
 TEST(HopperTest, ScaledProducts) { expect_all(replay("hopper_units", "scaled_*", "hopper"), 7); }
 
 TEST(HopperTest, ProductsOnPlainCores) {

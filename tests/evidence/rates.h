@@ -1,4 +1,5 @@
-// Rates by bit of the same cell twice: by a campaign, and by a script that shares nothing with it.
+// Computes the detection rates of one cell by bit twice: by a campaign, and by a script that shares
+// nothing with it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +22,8 @@ struct Counts {
   double rate() const { return seen / flips; }
 };
 
-// By bit, then by direction: 0 to 1, 1 to 0. And what the last line of the script has.
+// The counts of each bit in both directions (0 to 1, then 1 to 0), and the numbers of the script's
+// last line.
 struct Rates {
   std::map<int, Counts[2]> bits;
   double alarms = 0, rms_z = 0;
@@ -49,7 +51,8 @@ inline Rates simulated(const std::string& script, const std::vector<int>& bits) 
   return rates;
 }
 
-// bfloat16 products of 128 x 1024 x 256 on ascend910b: every flip in `matrices` matrices.
+// Returns the rates of a campaign on bfloat16 products of 128 x 1024 x 256 on ascend910b, with
+// every flip in `matrices` matrices.
 inline Rates of_campaign(const std::string& distribution, const std::string& gate, int matrices) {
   const campaign::Plan plan = campaign::check_plan(
       wire::parse_plan(formatted(R"({{"schema": 1, "name": "r", "cells": [{{"dtype": "bfloat16",

@@ -36,7 +36,7 @@ TEST(ResidualEvidence, EveryBitIsSeenAsASimulationSaysItIs) {
         const double sigma =
             std::sqrt(std::max(all * (1 - all), 1e-6) * (1 / a.flips + 1 / b.flips));
         EXPECT_NEAR(a.rate(), b.rate(), 4.5 * sigma) << where;
-        // At least 99.9 percent, minus what the draws leave to chance.
+        // At least 99.9 percent of the flips are detected, minus three deviations of the draws.
         EXPECT_GE(a.rate(), 0.999 - 3 * std::sqrt(0.001 / a.flips)) << where;
       }
     }

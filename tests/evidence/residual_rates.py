@@ -9,7 +9,7 @@ import numpy as np
 M, K, N, WIDTH, CHUNK = 128, 1024, 256, 16, 16
 GROUPS = N // WIDTH
 U = 2.0 ** -24
-KAPPA = np.sqrt(2 * np.log(2 * 2 * M * GROUPS / 1e-9))  # two checks of each group
+KAPPA = np.sqrt(2 * np.log(2 * 2 * M * GROUPS / 1e-9))  # each group has two checks
 
 DRAWS = {"normal": lambda rng, shape: rng.standard_normal(shape),
          "uniform": lambda rng, shape: rng.uniform(-1, 1, shape)}

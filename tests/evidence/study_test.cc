@@ -163,8 +163,8 @@ TEST(StudyEvidence, Fp8) {
     SCOPED_TRACE(seed);
     const study::StudyResult result = study::study_fp8({.seed = seed});
     expect_all_hold(result, 10);
-    // Scales 1 to 64 by doubling, then chunks of 512 and 128, then block scales of 512 and 128: SNR
-    // in column 2.
+    // The rows of this table are the scales from 1 to 64 by doubling, then chunks of 512 and 128,
+    // then block scales of 512 and 128. Column 2 has the SNR.
     const study::StudyTable& steps = result.table("rounded_products");
     ASSERT_EQ(steps.rows.size(), 11u);
     const auto snr = [&](std::size_t row) { return number_at(steps, row, 2); };
@@ -172,7 +172,8 @@ TEST(StudyEvidence, Fp8) {
     EXPECT_GT(snr(6), 1);
     EXPECT_LT(snr(6), 10);
     for (std::size_t row = 7; row < 11; ++row) EXPECT_GT(snr(row), snr(row - 1)) << row;
-    // rho 0 to 0.99 in six steps, by method and K: one sum of 512 and of more.
+    // This table has a row for each method, for a sum of 512 and a longer one, and for six values
+    // of rho from 0 to 0.99.
     const study::StudyTable& correlated = result.table("correlated");
     ASSERT_EQ(correlated.rows.size(), 3u * 2 * 6);
     const auto at = [&](std::size_t method, std::size_t length, std::size_t rho,
@@ -199,8 +200,8 @@ TEST(StudyEvidence, Fp8) {
     EXPECT_LT(number_at(core, 0, 2), 25);
     const study::StudyTable& promotion = result.table("promotion");
     for (std::size_t row = 0; row < promotion.rows.size(); ++row) {
-      // Each of T chunks cuts 32 products and the sum, each by less than 2^-13 of the sum so far,
-      // which grows evenly. Then the sum is cut once more.
+      // With T chunks, each chunk cuts 32 products and the sum, each by less than 2^-13 of the sum
+      // so far, which grows evenly. Then the sum is cut once more.
       const double chunks = number_at(promotion, row, 0) / 32;
       EXPECT_LT(number_at(promotion, row, 2), 34 * 0x1p-13 * (chunks + 1) / 2 * 1.1);
       EXPECT_LE(number_at(promotion, row, 3), number_at(promotion, row, 2));
@@ -212,7 +213,8 @@ TEST(StudyEvidence, Fp8) {
   }
 }
 
-// Every model of every machine is probed but those whose sums are exact, fp8 with promotion too.
+// Every model of every machine is probed, also fp8 with promotion, except for models whose sums are
+// exact.
 TEST(StudyEvidence, AccumulationOrder) {
   const study::StudyResult result = study::study_accumulation_order({});
   expect_all_hold(result, 1);
@@ -232,8 +234,9 @@ TEST(StudyEvidence, AccumulationOrder) {
   EXPECT_GT(static_cast<std::int64_t>(t.rows.size()), products);
 }
 
-// Coordinates of deform_roi_pool. Some 3 to 8 percent differ (published: 5 percent). For rois at
-// whole numbers, some 100 in a million have another integer part (published: 115).
+// With fused multiply-adds, some 3 to 8 percent of deform_roi_pool's coordinates differ (published:
+// 5 percent). For rois at whole numbers, some 100 in a million have another integer part
+// (published: 115).
 TEST(StudyEvidence, DeformRoiPoolCoordinates) {
   const study::StudyResult result = study::study_fma({});
   const study::StudyTable& t = result.table("deform_roi_pool");
@@ -243,7 +246,8 @@ TEST(StudyEvidence, DeformRoiPoolCoordinates) {
   EXPECT_LT(number_at(t, 0, 3), 3);
   EXPECT_NEAR(number_at(t, 2, 3), 100, 45);
   EXPECT_LT(number_at(t, 2, 5), 1e-2) << "bilinear samples are continuous";
-  // All rois of whole numbers, no draws: 94 of 774144.
+  // This finding does not depend on draws, because it covers all rois of whole numbers: 94 of
+  // 774144 coordinates.
   for (const study::StudyFinding& f : result.findings) {
     if (f.text.find("of all rois") == 0) {
       EXPECT_EQ(f.text, "of all rois of whole numbers 121 in a million coordinates flip");

@@ -1,5 +1,5 @@
-// rounding_variance sees what the best check of the same sums sees, which is held to the quantile
-// of the exact distribution of their rounding errors (tail_rates.py).
+// Tests that rounding_variance detects what the best check of the same sums detects. The best check
+// uses the quantile of the exact distribution of the rounding errors (tail_rates.py).
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -41,7 +41,8 @@ def cumulant(s, halves, counts):
 
 
 def quantile(counts, budget):
-    """The value that a sum of counts[i] errors, uniform within 2^-i, exceeds with this probability."""
+    """Returns the value that a sum of counts[i] errors, each uniform between -2^-i and 2^-i, exceeds with the
+    probability `budget`."""
     halves = 2.0 ** -np.arange(len(counts))
     halves, counts = halves[counts > 0], counts[counts > 0]
     low, high = 1e-3, 1e4
@@ -53,13 +54,13 @@ def quantile(counts, budget):
     step = 2 * most / POINTS
     x = (np.arange(POINTS) - POINTS // 2) * step
     z = (s + 2j * np.pi * np.fft.fftfreq(POINTS, step))[:, None] * halves
-    # exp(z - Re z) and its like, for the exponentials themselves are too large.
+    # Every exponential is divided by exp(Re z), because the exponentials themselves are too large.
     ratio = (np.exp(1j * z.imag) - np.exp(-z - z.real)) / z * (s * halves) / -np.expm1(
         -2 * s * halves)
     density = np.fft.fftshift(np.fft.fft(np.prod(ratio ** counts, axis=1)).real) / POINTS
     inside = x > 0
     mass = np.maximum(density[inside], 0) * np.exp(value - s * x[inside])
-    tail = np.cumsum(mass[::-1])[::-1]  # of what lies above x - step / 2
+    tail = np.cumsum(mass[::-1])[::-1]  # the probability of all that lies above x - step / 2
     at = np.searchsorted(-tail, -budget)
     if at == 0 or at == len(tail):
         return most

@@ -61,7 +61,7 @@ Meant meant(const PublishedRow& row) {
 struct Means {
   double threshold = 0, difference = 0;
 };
-// Means over several products.
+// Returns means of thresholds and errors over several products.
 Means means_of(const PublishedRow& row) {
   constexpr std::uint64_t kDrawnProducts = 8;
   const Format& f = format_named(row.dtype);
@@ -78,7 +78,8 @@ Means means_of(const PublishedRow& row) {
     AbftOptions options;
     options.spec = parse_threshold(meant(row).spec);
     options.model = &model;
-    // The bfloat16 runs summed on the device in bfloat16. The others are judged in float64.
+    // The published runs in bfloat16 were summed on the device in bfloat16. The others are judged
+    // in float64.
     if (row.protocol == "phase1_mean" && row.dtype == "bfloat16") {
       options.spec.arithmetic = abft::Arithmetic::kMachine;
     }
@@ -97,7 +98,8 @@ Means means_of(const PublishedRow& row) {
 TEST(Tightness, ThresholdsAreThePublishedOnes) {
   int compared = 0;
   for (const PublishedRow& row : published()) {
-    if (!std::isfinite(row.threshold)) continue;  // Higham where K u >= 1: refused
+    // Higham's bound is refused if K u >= 1.
+    if (!std::isfinite(row.threshold)) continue;
     SCOPED_TRACE(row.protocol + " " + row.dtype + " " + row.variant + " " + std::to_string(row.n));
     const double threshold = means_of(row).threshold;
     // Means are compared with means, within 2 or 10 percent. The other published thresholds are
