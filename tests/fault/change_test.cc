@@ -1,5 +1,5 @@
-// Every change on every format. The oracles look through all codes of a format for the one that the
-// row of the change describes, instead of computing it.
+// Tests every change on every format. The oracles look through all codes of a format for the one
+// that the row of the change describes, instead of computing it.
 #include "assay/fault/change.h"
 
 #include <gtest/gtest.h>
@@ -34,14 +34,14 @@ std::vector<const Format*> small_formats() {
   return small;
 }
 
-// All codes of a format of at most 12 bits.
+// Returns all codes of a format of at most 12 bits.
 std::vector<std::uint64_t> codes(const Format& f) {
   std::vector<std::uint64_t> all(std::size_t{1} << f.bits);
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
   return all;
 }
 
-// Codes worth a look of any format: the ends, the specials, and some drawn.
+// Returns codes of any format that are worth a test: the ends, the specials, and some drawn ones.
 std::vector<std::uint64_t> some_codes(const Format& f) {
   if (f.bits <= 12) return codes(f);
   const std::uint64_t last = ~std::uint64_t{0} >> (64 - f.bits);
@@ -143,8 +143,8 @@ TEST(Change, SeveralBits) {
   }
 }
 
-// Every pair of bits comes up, about as often: 28 pairs, 5600 draws, chi-square at 27 degrees of
-// freedom is 9.8 to 55.5 in 99.8 % of all runs.
+// Every pair of bits is drawn about equally often. For 28 pairs and 5600 draws, chi-square with 27
+// degrees of freedom is 9.8 to 55.5 in 99.8 % of all runs.
 TEST(Change, DrawnBitsAreUniform) {
   const Format& f = format_named("float8_e5m2");
   std::map<std::uint64_t, int> hits;
@@ -181,8 +181,8 @@ TEST(Change, RandomIsAnyOtherPattern) {
   }
 }
 
-// The code that is a value, found by looking: the first one whose value it is, of NaN the one that
-// the format's specification calls quiet, with no other bit.
+// A special is the code that has this value. The test searches for it: the first code with the
+// value, and for NaN the one that the format's specification calls quiet, with no other bit set.
 TEST(Change, Specials) {
   const std::map<std::string, std::uint64_t> nans = {{"float64", 0x7ff8000000000000},
                                                      {"float32", 0x7fc00000},
@@ -227,7 +227,8 @@ TEST(Change, Specials) {
   }
 }
 
-// The number negated is the code whose value is the negative, sign of zero and NaN included.
+// A change of sign gives the code of the negative value. This includes the signs of zero and of
+// NaN.
 TEST(Change, SignIsTheNegative) {
   for (const Format* f : small_formats()) {
     for (const std::uint64_t code : codes(*f)) {
@@ -241,7 +242,7 @@ TEST(Change, SignIsTheNegative) {
           expected = other;
         }
       }
-      // Integers have no signed zero, and every other number but the smallest a negative.
+      // Integers have no signed zero. Every other integer but the smallest has a negative.
       ASSERT_EQ(change({.kind = ChangeKind::kSign}, *f, code), expected) << f->name << " " << code;
     }
   }
@@ -310,7 +311,7 @@ TEST(Change, CarriesMoveTheMagnitude) {
       }
     }
   }
-  // Through the mantissa into the exponent, at the ends of wide formats too.
+  // A carry runs through the mantissa into the exponent, at the ends of wide formats, too.
   const auto carry = [](const char* name, std::uint64_t bits, int bit, Carry which) {
     return change({.kind = ChangeKind::kCarry, .bit = bit, .carry = which}, format_named(name),
                   bits);
@@ -325,7 +326,7 @@ TEST(Change, CarriesMoveTheMagnitude) {
 }
 
 // The result is the nearest of all values of the format, and the even code if there is a tie. More
-// than half a gap beyond the largest value, it is what the format has there.
+// than half a gap beyond the largest value, it is the result of the format's overflow.
 TEST(Change, AddOfAValueRounds) {
   for (const Format* f : small_formats()) {
     if (!f->is_float()) continue;
@@ -364,10 +365,11 @@ TEST(Change, AddOfAValueRounds) {
   EXPECT_EQ(add("int64", -1e300, 5), std::uint64_t{1} << 63);
 }
 
-// Steps through the list of all values in order.
+// A change by ulps steps through the list of all values in order.
 TEST(Change, UlpsStepThroughTheValues) {
   for (const Format* f : small_formats()) {
-    std::map<double, std::uint64_t> ladder;  // one code a value, that of +0
+    // Has one code for each value. Zero has the code of +0.
+    std::map<double, std::uint64_t> ladder;
     for (const std::uint64_t code : codes(*f)) {
       const double v = decode(*f, code);
       if (!std::isnan(v) && !(v == 0 && std::signbit(v))) ladder.emplace(v, code);
@@ -401,7 +403,7 @@ TEST(Change, WhatAFormatHasNot) {
             "bfloat16 has no bit 16; its bits are 0 to 15");
   EXPECT_EQ(error({.kind = ChangeKind::kBurst, .bit = 14, .length = 3}, "bfloat16"),
             "bfloat16 has no bit 16; its bits are 0 to 15");
-  for (const int bit : {-1, 12}) {  // and the burst ends within the format
+  for (const int bit : {-1, 12}) {  // the end of this burst lies within the format
     EXPECT_EQ(error({.kind = ChangeKind::kBurst, .bit = bit, .length = 16}, "tfloat32"),
               formatted("tfloat32 has no bit {}; its bits are 13 to 31", bit));
   }
@@ -493,8 +495,8 @@ TEST(Change, ACarrysDirectionIsThatOfTheDraw) {
   EXPECT_EQ(seen.size(), 2u);
 }
 
-// The table, typed again: the keys that a change takes, those it needs one of, and whether what it
-// puts into an element stands elsewhere.
+// The table of changes, typed again: the keys that a change takes, the keys of which it needs one,
+// and whether an element gets its new value from another element.
 TEST(Change, TheTableEntryByEntry) {
   const struct {
     ChangeKind kind;
@@ -534,8 +536,8 @@ TEST(Change, TheTableEntryByEntry) {
   EXPECT_FALSE(draws({.kind = ChangeKind::kCarry, .carry = Carry::kWrong}));
 }
 
-// By hand, in a format of four bits: the defaults are a length, k and rows of 1, and either
-// direction.
+// By hand, in a format of four bits. By default, the length, k and the number of rows are 1, and
+// carries go in either direction.
 TEST(Change, WhatIsOneUnlessTold) {
   const Change c;
   EXPECT_EQ(c.length, 1);
@@ -547,8 +549,8 @@ TEST(Change, WhatIsOneUnlessTold) {
   EXPECT_EQ(c.value, 0);
   const Format& f = format_named("uint4");
   for (std::uint64_t bits = 0; bits < 16; ++bits) {
-    // Wrong carries end at 15 and missing ones at 0. For bit 2, a unit of 4, they end at 12 and at
-    // 3.
+    // Wrong carries end at 15, and missing carries at 0. For bit 2, whose unit is 4, wrong carries
+    // end at 12 and missing carries at 3.
     const auto carry = [&](int bit, Carry way) {
       return change({.kind = ChangeKind::kCarry, .bit = bit, .carry = way}, f, bits);
     };

@@ -83,7 +83,7 @@ TEST(ParseFault, TextReadsBack) {
   EXPECT_EQ(parse_fault("flip,bit=5").text(), "flip,bit=5,direction=either,seed=0,count=1");
 }
 
-// A seed is any of 2^64 numbers.
+// A fault may name the output that it changes.
 TEST(ParseFault, AnOutputHasAName) {
   const FaultSpec spec = parse_fault("flip,bit=3,output=mean");
   EXPECT_EQ(spec.output, "mean");
@@ -94,6 +94,7 @@ TEST(ParseFault, AnOutputHasAName) {
   EXPECT_THROW((void)parse_fault("flip,bit=3,site=input,input=x,output=y"), std::invalid_argument);
 }
 
+// A seed is any of 2^64 numbers.
 TEST(ParseFault, LargeSeedsReadBack) {
   FaultSpec spec;
   spec.seed = ~std::uint64_t{0};
@@ -153,7 +154,7 @@ TEST(ParseFault, UnknownParts) {
             "direction, site, output, at, seed, count");
 }
 
-// A part given twice, or empty, is a slip that would go unseen.
+// A part that is given twice or is empty is refused, because such a slip would go unseen.
 TEST(ParseFault, RefusesTwiceAndEmpty) {
   EXPECT_THROW(parse_fault("flip,bit=3,bit=4"), std::invalid_argument);
   EXPECT_THROW(parse_fault("flip,,bit=3"), std::invalid_argument);
@@ -170,7 +171,8 @@ TEST(Inject, AtAnIndex) {
   EXPECT_EQ(done.flips[0].after, done.flips[0].before ^ 0x80000000u);
   EXPECT_EQ(done.not_injectable, 0);
   EXPECT_TRUE(same_but(before, after, done, 31));
-  Tensor linear = before;  // one row-major position, whatever the rank
+  // A single number is a position in row-major order, whatever the rank.
+  Tensor linear = before;
   EXPECT_EQ(inject(linear, parse_fault("flip,bit=31,at=13"), 0).flips[0].linear, 13);
   Tensor scalar = counting("int8", {});
   EXPECT_EQ(inject(scalar, parse_fault("flip,bit=7,at=0"), 0).flips.size(), 1u);
@@ -208,7 +210,8 @@ TEST(Inject, AtOutsideTheShape) {
   EXPECT_THROW(inject(none, parse_fault("flip,bit=1,at=0"), 0), std::invalid_argument);
 }
 
-// A negative index, which only a program can ask for, reaches no other element.
+// A negative index, which only a program can request, is refused and does not reach another
+// element.
 TEST(Inject, NegativeIndices) {
   Tensor t = counting("float32", {2, 3});
   FaultSpec spec;
@@ -247,8 +250,8 @@ TEST(Inject, NamesTheBitThatWasAskedFor) {
             "float32 has no bit 40; its bits are 0 to 31");
 }
 
-// For every format and every bit: exactly one bit changes, in as many different elements as
-// requested, and the code stays valid.
+// For every format and every bit, exactly one bit of each changed element changes. As many
+// different elements change as requested, and their codes stay valid.
 TEST(Inject, OnlyTheBitDiffers) {
   for (const Format& f : formats()) {
     for (int bit = f.padding; bit < f.padding + f.bits; ++bit) {
@@ -301,7 +304,8 @@ TEST(Inject, NothingThatCanTakeIt) {
   EXPECT_EQ(done.not_injectable, 2);
 }
 
-// Few among many: the draws give way to the list, and still find every one.
+// If only few elements among many can take the change, they are drawn from a list, so that every
+// one of them is found.
 TEST(Inject, NeedlesInAHaystack) {
   Tensor t(format_named("float32"), {300000});
   for (std::int64_t i = 0; i < t.size(); ++i) t.set_bits(i, 0x3f800000);
@@ -314,8 +318,8 @@ TEST(Inject, NeedlesInAHaystack) {
   EXPECT_EQ(done.not_injectable, 1);
 }
 
-// A seed is an address: places are the draws of (seed, stream), what happens to them those of
-// (seed, ~stream).
+// The seed and the stream determine all draws: places are drawn from (seed, stream), and the
+// changes there from (seed, ~stream).
 TEST(Inject, DrawsByHand) {
   for (const std::uint64_t seed : {std::uint64_t{5}, std::uint64_t{1} << 40}) {
     constexpr std::uint64_t kStream = 9;
@@ -327,7 +331,8 @@ TEST(Inject, DrawsByHand) {
     while (at.size() < 6) {
       const auto place = static_cast<std::int64_t>(places.below(50));
       if (std::find(at.begin(), at.end(), place) != at.end()) continue;
-      const std::uint64_t any = changes.below(0xffffffff);  // of the other 2^32 - 1 patterns
+      // Draws one of the other 2^32 - 1 patterns.
+      const std::uint64_t any = changes.below(0xffffffff);
       at.push_back(place);
       changed.push_back(any + (any >= before.bits_at(place) ? 1 : 0));
     }
@@ -416,8 +421,9 @@ TEST(Inject, AddressedBySeedAndStream) {
   EXPECT_EQ(drawn(5, 6, 10, "bfloat16", 15), ten);
 }
 
-// Chi-square over the elements that can take the flip: 64 of 100 cells, 16 000 draws. The 0.1 and
-// the 99.9 percent points at 63 degrees of freedom are 33.9 and 103.4.
+// Tests with chi-square that flips are uniform over the elements that can take them, 64 of 100
+// cells, with 16 000 draws. The 0.1 and the 99.9 percent points at 63 degrees of freedom are 33.9
+// and 103.4.
 TEST(Inject, UniformOverWhatCanTakeIt) {
   for (const std::int64_t count : {1, 4}) {
     std::map<std::int64_t, int> hits;
@@ -466,7 +472,7 @@ bool takes_a_bit(const ChangeRow& row) {
   return formatted(" {} ", row.parts).find(" bit ") != std::string::npos;
 }
 
-// No element has more than 64 bits, whatever the change is.
+// No element has more than 64 bits, so that a higher bit is refused, whatever the change is.
 TEST(ParseFault, BitsThatNoElementHas) {
   for (const ChangeRow& row : change_rows()) {
     if (!takes_a_bit(row)) continue;
@@ -479,10 +485,10 @@ TEST(ParseFault, BitsThatNoElementHas) {
   }
 }
 
-// The least value that each setting takes is taken, and what is below it refused.
+// The least value of each setting is accepted, and a lower value is refused.
 TEST(ParseFault, EverySettingHasItsLeastValue) {
   const struct {
-    const char* text;  // up to the value
+    const char* text;  // the text before the value
     int least;
   } settings[] = {
       {"flip,bit=", 0},
@@ -507,7 +513,7 @@ TEST(ParseFault, EverySettingHasItsLeastValue) {
   EXPECT_EQ(parse_fault("flip,bit=3,site=accumulator,step=0").step, 0);
 }
 
-// The lines below a change are those of its parts, in their order.
+// In the help, the lines below a change are those of its parts, in their order.
 TEST(FaultHelp, PartsAreBelowTheirChange) {
   const std::vector<std::string> lines = fault_help();
   std::size_t line = 0;
@@ -520,7 +526,8 @@ TEST(FaultHelp, PartsAreBelowTheirChange) {
   EXPECT_EQ(lines.at(line), "");
 }
 
-// Changes, sites with what goes with all of them, and an example: with a line between.
+// The help has changes, sites with the keys of all sites, and an example, with an empty line
+// between them.
 TEST(FaultHelp, ItsPartsStandApart) {
   const std::vector<std::string> lines = fault_help();
   std::vector<std::string> after;

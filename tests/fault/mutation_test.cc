@@ -1,4 +1,4 @@
-// Every mutation does what its row says, and nothing else.
+// Tests that every mutation does what its row says, and nothing else.
 #include "assay/fault/mutation.h"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,8 @@ TEST(Mutations, OfElements) {
   EXPECT_EQ(after("one_ulp", {}, integers), (std::vector<double>{2, 3, 4}));
 }
 
-// Whole elements move, and both parts are negated. Mutations that need an order do not apply.
+// In complex outputs, whole elements move, and a change of sign negates both parts. Mutations that
+// need an order do not apply.
 TEST(Mutations, OfComplexNumbers) {
   for (const char* dtype : {"complex32", "complex64", "complex128"}) {
     const Tensor t = Tensor::from_values(format_named(dtype), {2, 2},
@@ -74,7 +75,7 @@ TEST(Mutations, OfMatrices) {
             (std::vector<double>{1, 2, 5, 6, 3, 4}));
   EXPECT_EQ(after("transposed_tile", {}, counted("float32", {2, 3})),
             (std::vector<double>{1, 4, 3, 2, 5, 6}));
-  // 16 rows of 32: the right tile holds the left one's values.
+  // In a matrix of 16 x 32, the right tile holds the values of the left one.
   const std::vector<double> stale = after("stale_tile", {}, counted("float32", {16, 32}));
   for (std::size_t i = 0; i < 16; ++i) {
     for (std::size_t j = 0; j < 32; ++j) {
@@ -125,7 +126,7 @@ TEST(Mutations, NotWhereTheyDoNothing) {
                            "truncation", "fp16_accumulation"}) {
     EXPECT_FALSE(mutate(named(name), {}, vector).has_value()) << name;
   }
-  // Matrices of one row, which have none to exchange it with.
+  // Matrices of one row have no other row to exchange it with.
   EXPECT_FALSE(mutate(named("swapped_rows"), {}, counted("float32", {2, 1, 5})).has_value());
   EXPECT_FALSE(mutate(named("sign"), {}, counted("uint8", {3})).has_value());
   const Tensor empty(format_named("float32"), {0, 3});
@@ -178,11 +179,11 @@ Case product(std::int64_t k, double each) {
 }
 
 TEST(Mutations, OfProducts) {
-  // 16 + 4 products. The last four are missing.
+  // K = 20 is a chunk of 16 products and one of 4. The last four products are missing.
   Tensor out = Tensor::from_values(format_named("float32"), {1, 1}, std::vector<double>{20});
   EXPECT_EQ(after("dropped_k_chunk", product(20, 1), out), std::vector<double>{16});
-  // If K is a whole number of chunks, the last one is missing. If it is a single chunk, everything
-  // is.
+  // If K is a whole number of chunks, the last chunk is missing. If it is a single chunk, all
+  // products are missing.
   for (const std::int64_t k : {16, 17, 32, 48}) {
     out = Tensor::from_values(format_named("float32"), {1, 1},
                               std::vector<double>{static_cast<double>(k)});
@@ -190,14 +191,15 @@ TEST(Mutations, OfProducts) {
               std::vector<double>{static_cast<double>((k - 1) / 16 * 16)})
         << k;
   }
-  // float16 holds neither 4096 + 1 nor 2048 + 16 * 0.0625 = 2049, which is the sum of the 16
-  // products that are added at once.
+  // Each of the 32 products is 128.0625. The mutation adds 16 at once, which gives 2049, and
+  // float16 rounds it to 2048. The next 16 give 2048 + 2049 = 4097, which is rounded to 4096.
   const double each = 128.0625;
   out = Tensor::from_values(format_named("float32"), {1, 1}, std::vector<double>{32 * each});
   EXPECT_EQ(after("fp16_accumulation", product(32, each), out), std::vector<double>{4096});
 }
 
-// These outputs do not have the shape of the operands' product, so they are not taken for one.
+// These outputs do not have the shape of the operands' product, so that mutations of products do
+// not apply.
 TEST(Mutations, OfProductsWhoseOutputFits) {
   for (const Shape& shape : {Shape{1, 2}, Shape{2, 1}, Shape{1, 1, 1}, Shape{1}}) {
     const Tensor out = counted("float32", shape);
@@ -235,8 +237,8 @@ TEST(Mutations, OfEveryElementOfProducts) {
   EXPECT_EQ(out.view().values(), whole);
 }
 
-// Products that differ from one k to the next, of small integers: their sums are numbers of
-// float16, and what is computed anew starts from the bias.
+// The products are small integers that differ from one k to the next. Their sums are float16
+// numbers, and recomputed sums start from the bias.
 TEST(Mutations, OfProductsThatDifferAlongK) {
   constexpr std::int64_t kBatch = 2, kRows = 3, kColumns = 5, kLength = 20;
   const auto a_at = [](std::int64_t matrix, std::int64_t i, std::int64_t k) {

@@ -1,4 +1,4 @@
-// Places of faults are disjoint, cover the output, and are drawn evenly.
+// Tests that places of faults are disjoint, cover the output, and are drawn evenly.
 #include "assay/fault/site.h"
 
 #include <gtest/gtest.h>
@@ -145,7 +145,7 @@ TEST(InjectAtASite, ChangesThePlace) {
       std::int64_t zeros = 0;
       for (std::int64_t i = 0; i < t.size(); ++i) zeros += t.bits_at(i) == 0 ? 1 : 0;
       ASSERT_EQ(zeros, static_cast<std::int64_t>(done.flips.size())) << site;
-      // A scalar is one place whatever the site, a vector one row.
+      // A scalar is one place for every site, and a vector is one row.
       const std::int64_t places = shape.empty()                                  ? 1
                                   : spec.site == Site::kRow && shape.size() == 1 ? 1
                                                                                  : 2;
@@ -188,7 +188,7 @@ TEST(InjectAtASite, WhatCannotTakeIt) {
   EXPECT_EQ(inject(small, parse_fault("nan"), 0).flips[0].after, 0x7fu);
 }
 
-// The same seed breaks the same places whatever happens to them.
+// The same seed changes the same places, whatever the change is.
 TEST(InjectAtASite, PlacesDoNotDependOnTheChange) {
   const auto places = [](const char* what) {
     Tensor t(format_named("float16"), {30, 40});
@@ -213,7 +213,7 @@ TEST(InjectAtASite, PlacesDoNotDependOnTheChange) {
   EXPECT_NE(inject(b, parse_fault("random,at=3,seed=2"), 0).flips[0].after, one.flips[0].after);
 }
 
-// A change that is absorbed is put in, and masked.
+// A change that rounding absorbs is injected, and counts as masked.
 TEST(InjectAtASite, AbsorbedIsMasked) {
   Tensor t(format_named("bfloat16"), {1});
   t.set_bits(0, 0x3f80);
@@ -254,7 +254,7 @@ TEST(ParseSites, TextReadsBack) {
   EXPECT_EQ(parse_fault("zero,site=element").text(), "zero,seed=0,count=1");
   EXPECT_EQ(parse_fault("zero,site=input_b,when=after").text(), "zero,site=input_b,seed=0,count=1");
   EXPECT_EQ(parse_fault("add,value=1e-3").change.value, 0.001);
-  // Short forms of one site.
+  // input_a and input_b are short forms of the site `input`.
   const FaultSpec a = parse_fault("zero,site=input_a"), b = parse_fault("zero,input=b,site=input");
   EXPECT_EQ(a.site, Site::kInput);
   EXPECT_EQ(a.input, "a");
@@ -326,7 +326,7 @@ TEST(ParseSites, Errors) {
             "(did you mean 'after'?)");
 }
 
-// Elements 0, 1, 2, ... of a stack of matrices.
+// Returns a stack of matrices with the elements 0, 1, 2, ...
 Tensor numbered(const Shape& shape) {
   Tensor t(format_named("int32"), shape);
   for (std::int64_t i = 0; i < t.size(); ++i) t.set_bits(i, static_cast<std::uint64_t>(i));
@@ -370,7 +370,7 @@ TEST(InjectAtASite, AWrongRow) {
   EXPECT_EQ(injected(numbered({2, 2, 2}), "wrong_row,site=row,at=1:1:0"),
             (Positions{0, 1, 2, 3, 4, 5, 4, 5}));
   EXPECT_EQ(injected(numbered({3, 2}), "wrong_row,at=2:1"), (Positions{0, 1, 2, 3, 4, 1}));
-  // A whole turn, and a vector, which is one row, move nothing.
+  // A shift by all rows moves nothing. A vector is one row, so that nothing moves either.
   Tensor t = numbered({3, 2});
   EXPECT_EQ(inject(t, parse_fault("wrong_row,rows=3,site=row"), 0).not_injectable, 1);
   Tensor vector = numbered({6});
@@ -421,7 +421,8 @@ TEST(FaultHelp, NamesEveryChangeAndSite) {
   }
 }
 
-// The sites that are in an output and the sites that only matrix products have, typed by hand.
+// Compares the sites that are in an output, and the sites that only matrix products have, with
+// lists typed by hand.
 TEST(Site, WhatIsOfProductsAlone) {
   std::vector<std::string_view> in_output, of_products;
   for (const SiteRow& row : site_rows()) {
@@ -433,8 +434,8 @@ TEST(Site, WhatIsOfProductsAlone) {
   EXPECT_EQ(of_products, (std::vector<std::string_view>{"accumulator", "checksum", "threshold"}));
 }
 
-// The table, typed again: the keys that a site has besides those of every site, and the input that
-// a short form stands for.
+// The table of sites, typed again: the keys that a site has besides those of every site, and the
+// input that a short form stands for.
 TEST(Site, TheTableEntryByEntry) {
   const struct {
     Site site;
