@@ -1,5 +1,5 @@
-// Casts between formats: every value of every 8-bit and 16-bit format (and those between) to every
-// format that is not wider, integers included.
+// Tests casts between formats: every value of every 8-bit and 16-bit format (and those between) to
+// every format that is not wider, integers included.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 using oracle::same;
 
-// Apart from the table under test: what a stored code means.
+// Returns the value of a stored integer code, without the table under test.
 double integer_value(const std::string& name, std::uint64_t code) {
   if (name == "int8") return static_cast<double>(static_cast<std::int8_t>(code));
   if (name == "int16") return static_cast<double>(static_cast<std::int16_t>(code));
@@ -44,7 +44,7 @@ std::vector<std::string> all_names() {
   return names;
 }
 
-// A destination, and what a number must become in it.
+// Tests casts to one format, and knows what a number must become in it.
 class CastTest : public testing::TestWithParam<std::string> {
  protected:
   const std::string to = GetParam();
@@ -77,7 +77,8 @@ class CastTest : public testing::TestWithParam<std::string> {
       ASSERT_EQ(got, std::signbit(decoded) ? row.negative_nan_code : row.nan_code) << from;
       return;
     }
-    if (std::isnan(v) && !reference) {  // integers refuse NaN under either policy; bool is x != 0
+    // Integers refuse NaN under either policy. bool is x != 0, which is true for NaN.
+    if (std::isnan(v) && !reference) {
       ASSERT_EQ(got, 1u) << from;
       return;
     }
@@ -102,7 +103,7 @@ TEST_P(CastTest, EveryValueOfEveryFormatThatIsNotNarrower) {
         if (no_integer && to != "bool" && overflow == Overflow::kSaturate) continue;
         ASSERT_NO_FATAL_FAILURE(check(from, code, Rounding::kNearestEven, overflow));
       }
-      if (bits > 8) continue;  // the other modes at 16 bits: Float32Test
+      if (bits > 8) continue;  // Float32Test tests the other rounding modes for 16-bit formats
       for (const Rounding mode : oracle::kRoundings) {
         ASSERT_NO_FATAL_FAILURE(check(from, code, mode, Overflow::kIeee));
       }
@@ -111,7 +112,7 @@ TEST_P(CastTest, EveryValueOfEveryFormatThatIsNotNarrower) {
   EXPECT_GE(sources, 3);  // float16, bfloat16, int16
 }
 
-// The same through whole arrays: decoded to float32, encoded from it.
+// Tests the same casts of whole arrays, which are decoded to float32 and encoded from it.
 TEST_P(CastTest, ArraysThroughFloat32) {
   const auto width = static_cast<std::size_t>(format.storage_bytes);
   for (const std::string& from : all_names()) {

@@ -1,4 +1,5 @@
-// Complex formats: two parts of a float format, and nothing that needs an order.
+// Tests complex formats, which have two parts of a float format. No function that needs an order
+// accepts them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +29,7 @@ TEST(ComplexFormat, HasTwoParts) {
     EXPECT_EQ(min_normal(f), min_normal(part_format(f)));
     EXPECT_EQ(min_subnormal(f), min_subnormal(part_format(f)));
     EXPECT_EQ(unit_roundoff(f), unit_roundoff(part_format(f)));
-    // A complex format has no fields of its own.
+    // A complex format has no precision, exponent or bias of its own.
     EXPECT_EQ(f.precision, 0) << name;
     EXPECT_EQ(f.exponent_bits, 0) << name;
     EXPECT_EQ(f.bias, 0) << name;

@@ -1,4 +1,5 @@
-// Whole arrays give what decode() and encode() give element by element, on every SIMD target.
+// Tests that conversions of whole arrays give what decode() and encode() give element by element,
+// on every SIMD target.
 #include "assay/format/convert.h"
 
 #include <gtest/gtest.h>
@@ -80,7 +81,8 @@ TEST_P(ConvertTest, DecodesEveryCode) {
   }
 }
 
-// Numbers that are hard on a format: its values, midpoints, their neighbours, edges, specials.
+// Returns numbers that are hard for a format: its values, midpoints, their neighbours, edges and
+// specials.
 std::vector<double> hard_values(const Format& f) {
   std::vector<double> values = {0.0,
                                 -0.0,
@@ -138,8 +140,8 @@ TEST_P(ConvertTest, EncodesAsTheScalarDoes) {
   }
 }
 
-// Those of the table, and some whose smallest numbers are float32's smallest, or smaller than its
-// normal ones.
+// Returns the formats of the table, and custom ones whose smallest numbers are float32's smallest,
+// or smaller than its normal numbers.
 std::vector<const Format*> table_and_custom() {
   std::vector<const Format*> all;
   for (const Format& f : formats()) all.push_back(&f);
@@ -210,7 +212,7 @@ TEST_P(ConvertTest, RoundsAsTheScalarDoes) {
   }
 }
 
-// Formats with infinity all of whose values float32 holds.
+// Returns the formats with infinity that have only values that float32 holds.
 std::vector<const Format*> formats_rounded_in_float32() {
   std::vector<const Format*> some;
   for (const Format& f : formats()) {
@@ -228,7 +230,7 @@ TEST_P(ConvertTest, RoundsToFloat32AsTheScalarDoes) {
   for (const Format* const f : formats_rounded_in_float32()) {
     ++formats_seen;
     std::vector<double> values = hard_values(*f);
-    // Ties and their neighbours in float64 and float32.
+    // Adds ties and their neighbours in float64 and float32.
     for (int i = 0; i < 3000; ++i) {
       const double x =
           round_to(*f, std::ldexp(random.normal(), static_cast<int>(random.below(30)) - 20));
@@ -295,7 +297,7 @@ TEST_P(ConvertTest, EveryLengthLeavesTheRestAlone) {
   }
 }
 
-// More than one block of the encoder, with the special values at its seams.
+// Tests arrays of more than one block of the encoder, with the special values at its seams.
 TEST_P(ConvertTest, LongArrays) {
   const Format& f = format_named("float16");
   std::vector<double> values(5000);
@@ -309,7 +311,7 @@ TEST_P(ConvertTest, LongArrays) {
   for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(codes[i], encode(f, values[i])) << i;
 }
 
-// Arrays larger than the caches are written past them, from the first whole vector on.
+// Arrays larger than the caches are written directly to memory, from the first whole vector on.
 TEST_P(ConvertTest, ArraysLargerThanCaches) {
   constexpr std::size_t kBytes = std::size_t{32} << 20, kStep = 4096;
   for (const char* name : {"bfloat16", "float8_e4m3fn"}) {
@@ -398,7 +400,7 @@ TEST(ConvertNanTest, Float64NanIsCanonical) {
   EXPECT_EQ(codes[2], 0xfff8000000000000u);
 }
 
-// The low bits of a padded format are not part of its value, in arrays either.
+// The low bits of a padded format are not part of its value. This holds for arrays, too.
 TEST(ConvertPaddingTest, LowBitsAreIgnored) {
   for (const char* name : {"tfloat32", "hfloat32"}) {
     const Format& f = format_named(name);

@@ -1,4 +1,4 @@
-// Float formats made at run time, against their definition and MPFR.
+// Compares float formats that are made at run time with their definition and MPFR.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,8 @@ struct Asked {
   Specials specials;
 };
 
-// All specials, biases of many kinds, one exponent bit, no mantissa bit, one to eight bytes.
+// Formats with every kind of specials, many biases, one exponent bit, no mantissa bit, and one to
+// eight bytes.
 constexpr Asked kAsked[] = {
     {"float8_e4m3", 4, 3, 7, Specials::kInfNan},
     {"float8_e3m4", 3, 4, 3, Specials::kInfNan},
@@ -50,11 +51,11 @@ constexpr Asked kAsked[] = {
     {"float24_e7m16fn", 7, 16, 63, Specials::kNanOnly},
     {"float43_e10m32fnuz", 10, 32, 512, Specials::kFnuz},
     {"float61_e8m52", 8, 52, 127, Specials::kInfNan},
-    // As wide as bfloat16, but with numbers from 2^128 on, which float32 does not hold.
+    // These are as wide as bfloat16, but have numbers from 2^128 on, which float32 does not hold.
     {"float13_e8m4fin", 8, 4, 127, Specials::kFinite},
     {"float12_e8m3fn", 8, 3, 127, Specials::kNanOnly},
-    // Like float32, except for the bias, the specials, or the width of the exponent or the
-    // mantissa.
+    // These are like float32, except for the bias, the specials, or the width of the exponent or
+    // the mantissa.
     {"float32_e8m23b126", 8, 23, 126, Specials::kInfNan},
     {"float32_e8m23b128", 8, 23, 128, Specials::kInfNan},
     {"float32_e8m23fn", 8, 23, 127, Specials::kNanOnly},
@@ -64,7 +65,7 @@ constexpr Asked kAsked[] = {
     {"float31_e8m22", 8, 22, 127, Specials::kInfNan},
 };
 
-// Formats like float16 or bfloat16, but with another bias, with other specials, or with the same
+// These are like float16 or bfloat16, but with another bias, with other specials, or with the same
 // bias and other fields.
 constexpr Asked kLikeOthersOf16Bits[] = {
     {"float16_e5m10b14", 5, 10, 14, Specials::kInfNan},
@@ -81,7 +82,7 @@ const Format& made(const Asked& a) {
   return custom_float(a.exponent_bits, a.mantissa_bits, a.bias, a.specials);
 }
 
-// The definition, apart from the code under test.
+// The definition of a custom format, written apart from the code under test.
 bool nan_of(const Asked& a, std::uint64_t code) {
   const std::uint64_t mantissa = code % (std::uint64_t{1} << a.mantissa_bits);
   const std::uint64_t size = code % (std::uint64_t{1} << (a.exponent_bits + a.mantissa_bits));
@@ -101,7 +102,7 @@ double value_of(const Asked& a, std::uint64_t code) {
   return oracle::minifloat(code, a.exponent_bits, a.mantissa_bits, a.bias);
 }
 
-// The row of the oracle that the definition gives.
+// Returns the row of the oracle that follows from the definition.
 oracle::Spec spec_of(const Asked& a) {
   oracle::Spec row{};
   row.name = a.name;
@@ -114,7 +115,8 @@ oracle::Spec spec_of(const Asked& a) {
   row.nan = a.specials != Specials::kFinite;
   row.negative_zero = a.specials != Specials::kFnuz;
   std::uint64_t code = (std::uint64_t{1} << (row.bits - 1)) - 1;
-  while (!std::isfinite(value_of(a, code))) {  // down from the top, a whole binade at a time
+  // Goes down from the top, by whole binades if the format has infinity.
+  while (!std::isfinite(value_of(a, code))) {
     code -= row.infinity ? std::uint64_t{1} << a.mantissa_bits : 1;
   }
   row.max = value_of(a, code);
@@ -157,7 +159,8 @@ TEST_P(CustomTest, HasItsNameAndConstants) {
   EXPECT_TRUE(std::has_single_bit(static_cast<unsigned>(format.storage_bytes)));
   EXPECT_EQ(find_format(asked.name), nullptr);
   EXPECT_EQ(std::string(format.name), asked.name);
-  EXPECT_EQ(&made(asked), &format);  // the same row again
+  // The same request gives the same row again.
+  EXPECT_EQ(&made(asked), &format);
 }
 
 TEST_P(CustomTest, DecodesAndEncodesEveryCode) {
@@ -185,7 +188,8 @@ TEST_P(CustomTest, RoundsAsMpfrDoes) {
     const std::uint64_t code = random.below((std::uint64_t{1} << (row.bits - 1)) - 1);
     const double low = value_of(asked, code), high = value_of(asked, code + 1);
     if (!std::isfinite(low) || !std::isfinite(high)) continue;
-    values.push_back(low + (high - low) / 2);  // rounded where float64 has no midpoint
+    // If float64 does not hold the midpoint, it is rounded.
+    values.push_back(low + (high - low) / 2);
     values.push_back(low + (high - low) * random.uniform());
   }
   for (const double v : {row.max + (row.max - value_of(asked, encode(format, row.max) - 1)) / 2}) {
@@ -196,7 +200,8 @@ TEST_P(CustomTest, RoundsAsMpfrDoes) {
       if (!std::isfinite(near) || near == 0) continue;
       for (const double v : {near, -near}) {
         for (const Rounding mode : oracle::kRoundings) {
-          // One bit of precision: the last bit that ties look at is the code's, not MPFR's.
+          // With one bit of precision, ties and rounding to odd look at the last bit of the code,
+          // which MPFR does not know.
           if (row.precision == 1 && (mode == Rounding::kNearestEven || mode == Rounding::kToOdd)) {
             continue;
           }
@@ -255,7 +260,7 @@ TEST_P(CustomTest, ArraysAreAsTheScalar) {
     ASSERT_EQ(std::bit_cast<std::uint32_t>(floats[i]),
               std::bit_cast<std::uint32_t>(static_cast<float>(expected)))
         << std::hex << codes[i];
-    // Off the grid, for the way back.
+    // Moves values off the grid of the format, to test the way back.
     const double nudge = 1 + (random.uniform() - 0.5) * std::ldexp(1.0, -asked.mantissa_bits);
     if (!std::isfinite(expected)) doubles[i] = row.nan ? expected : 1;
     if (i % 3 != 0) doubles[i] *= nudge;
@@ -353,7 +358,7 @@ TEST(CustomErrorTest, NamesWhatIsWrong) {
                     std::to_string(w.asked.bias) + ": " + w.because);
     }
   }
-  // The edges that are still allowed.
+  // These biases are the largest and the smallest that are allowed.
   EXPECT_EQ(min_subnormal(custom_float(4, 3, 1072, Specials::kInfNan)), 0x1p-1074);
   EXPECT_EQ(max_finite(custom_float(4, 3, -1009, Specials::kInfNan)), 0x1.ep1023);
 }
@@ -372,9 +377,10 @@ TEST(CustomTextTest, PrintsBeyondFloat32) {
 // One bit of precision: ties go to the even code.
 TEST(CustomTieTest, WithoutMantissaBits) {
   const Format& f = custom_float(5, 0, 15, Specials::kNanOnly);
-  EXPECT_EQ(encode(f, 1.5), 16u);     // codes 15 and 16
-  EXPECT_EQ(encode(f, 3.0), 16u);     // codes 16 and 17
-  EXPECT_EQ(encode(f, 0x1p-15), 0u);  // between zero and the smallest, code 1
+  EXPECT_EQ(encode(f, 1.5), 16u);  // codes 15 and 16
+  EXPECT_EQ(encode(f, 3.0), 16u);  // codes 16 and 17
+  // This lies between zero and the smallest number, which has code 1.
+  EXPECT_EQ(encode(f, 0x1p-15), 0u);
   EXPECT_EQ(encode(f, 2.5, Rounding::kToOdd), 17u);
   EXPECT_EQ(encode(f, 1.5, Rounding::kToOdd), 15u);
 }

@@ -1,4 +1,4 @@
-// Every code of every format of at most 16 bits against its definition, and back.
+// Compares every code of every format of at most 16 bits with its definition, and encodes it again.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -68,7 +68,8 @@ TEST_P(DecodeTest, NanIsQuietAndKeepsItsSign) {
     if (!std::isnan(value)) continue;
     const auto bits = std::bit_cast<std::uint64_t>(value);
     EXPECT_NE(bits & (std::uint64_t{1} << 51), 0u) << std::hex << code;
-    if (row.negative_zero) {  // formats with a NaN a sign
+    // Formats with a negative zero have a NaN of each sign.
+    if (row.negative_zero) {
       ASSERT_EQ(std::signbit(value), (code >> (row.padding + row.bits - 1)) == 1)
           << std::hex << code;
     }
@@ -202,7 +203,8 @@ TEST(IntegerCodesTest, DecodeAsCppDoes) {
   }
 }
 
-// Whatever the program's environment makes of subnormal numbers: float64's are as they are stored.
+// float64's subnormal numbers are decoded as they are stored, even if the program's environment
+// flushes subnormal numbers.
 TEST(DecodeTest, SubnormalsAreNotFlushed) {
   const Format& f = format_named("float64");
   for (const std::uint64_t code :

@@ -1,5 +1,5 @@
-// Rounding to every format, in every mode and overflow policy, against MPFR: at all values, all
-// midpoints and their neighbours, the edges of the range and random numbers.
+// Compares rounding to every format, in every mode and overflow policy, with MPFR: at all values,
+// all midpoints and their neighbours, the edges of the range and random numbers.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -30,7 +30,7 @@ class EncodeTest : public testing::TestWithParam<std::string> {
   const bool scale = GetParam() == "float8_e8m0fnu";
   const oracle::Reference reference{GetParam()};
 
-  // Both signs of a finite number.
+  // Checks a finite number with both signs.
   void check(double v) {
     if (!std::isfinite(v)) return;
     check_signed(v);
@@ -63,7 +63,8 @@ class EncodeTest : public testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(All, EncodeTest, testing::ValuesIn(oracle::names()), oracle::name_of);
 
 TEST_P(EncodeTest, ValuesAndMidpointsAndTheirNeighbours) {
-  if (row.bits > 20) {  // those around random codes
+  // Takes only the values around random codes.
+  if (row.bits > 20) {
     Random random(2, 1);
     const std::uint64_t infinity =
         row.bits == 64 ? std::bit_cast<std::uint64_t>(kInfinity) : 0x7f800000u;
@@ -78,7 +79,8 @@ TEST_P(EncodeTest, ValuesAndMidpointsAndTheirNeighbours) {
     return;
   }
   const auto points = oracle::points(row);
-  // 20 bits and 6 values a step: a part of them, the rest in the next test's random draws.
+  // A format of 20 bits has too many steps for 6 values each, so that only a part of them is tested
+  // here. The next test draws others at random.
   const std::size_t step = row.bits > 16 ? 11 : 1;
   for (std::size_t i = 0; i + 1 < points.size(); i += step) {
     const double low = points[i].value, high = points[i + 1].value;
@@ -100,7 +102,7 @@ TEST_P(EncodeTest, RandomNumbersInRange) {
   const int low = std::ilogb(row.min_subnormal) - 2, high = std::ilogb(row.max) + 2;
   for (int i = 0; i < 20000; ++i) {
     const int exponent = low + static_cast<int>(random.below(static_cast<unsigned>(high - low)));
-    // Few bits as often as many: ties and exact values come up.
+    // Draws few bits as often as many, so that ties and exact values occur.
     const auto bits = static_cast<int>(random.below(53));
     const double significand = std::ldexp(std::floor(std::ldexp(random.uniform(), bits)), -bits);
     const double v = std::ldexp(1 + significand, exponent);
@@ -155,7 +157,7 @@ TEST_P(EncodeTest, NanIsCanonicalOrZeroOrRefused) {
                   GetParam() + " has no NaN, so a NaN cannot be stored in it");
       }
     }
-    // As the 910B does with CTRL[48] = 0.
+    // NaN becomes 0, as on the 910B with CTRL[48] = 0.
     EXPECT_EQ(encode(format, kNan, mode, Overflow::kSaturate), 0u);
     EXPECT_EQ(encode(format, -kNan, mode, Overflow::kSaturate), 0u);
   }
@@ -165,7 +167,7 @@ TEST_P(EncodeTest, NegativeZero) {
   for (const Overflow overflow : kOverflows) {
     const std::uint64_t code = encode(format, -0.0, Rounding::kNearestEven, overflow);
     if (scale) {
-      EXPECT_EQ(decode(format, code), 0x1p-127);  // it has no zero
+      EXPECT_EQ(decode(format, code), 0x1p-127);  // the format has no zero
     } else {
       EXPECT_TRUE(same(oracle::value(row.name, code), row.negative_zero ? -0.0 : 0.0));
     }
@@ -182,7 +184,8 @@ TEST(OverflowTest, NearestTiesAtTheTopGoToEven) {
   EXPECT_EQ(rounded("float16", 65520), kInfinity);
   EXPECT_EQ(rounded("float8_e5m2", 61439), 57344);
   EXPECT_EQ(rounded("float8_e5m2", 61440), kInfinity);
-  EXPECT_EQ(rounded("float8_e4m3fn", 464), 448);  // 448 is even, the code after it NaN
+  // 464 is a tie. The code of 448 is even, and the next code is NaN.
+  EXPECT_EQ(rounded("float8_e4m3fn", 464), 448);
   EXPECT_TRUE(std::isnan(rounded("float8_e4m3fn", 464.001)));
   EXPECT_EQ(rounded("float8_e4m3fn", 464.001, Rounding::kNearestEven, Overflow::kSaturate), 448);
   EXPECT_EQ(rounded("float8_e4m3fnuz", 247.9), 240);
@@ -200,7 +203,7 @@ TEST(OverflowTest, InwardRoundingStopsAtTheLargest) {
   for (const std::string& name : oracle::names()) {
     const Spec& row = oracle::spec(name);
     const Format& format = format_named(name);
-    if (row.bits == 64) continue;  // no float64 is beyond it
+    if (row.bits == 64) continue;  // no float64 is beyond its range
     for (const double v :
          {0x1p1000, 4 * row.max, 1.25 * row.max, std::nextafter(row.max, 0x1p999)}) {
       for (const Rounding mode : {Rounding::kTowardZero, Rounding::kDown, Rounding::kToOdd}) {
@@ -222,7 +225,8 @@ TEST(ScaleTest, NegativeNumbersHaveNoCode) {
   }
 }
 
-// As PyTorch and ml_dtypes have it: codes 127 and 128, 128 and 129.
+// As in PyTorch and ml_dtypes, ties go to the larger power. The ties here lie between codes 127 and
+// 128, and between 128 and 129.
 TEST(ScaleTest, TiesGoToTheLargerPower) {
   const Format& e8m0 = format_named("float8_e8m0fnu");
   EXPECT_EQ(encode(e8m0, 1.5), 128u);
@@ -288,7 +292,8 @@ TEST(Int64Test, SaturatesAtItsRange) {
   EXPECT_EQ(encode(int64, -2.5, Rounding::kDown), ~std::uint64_t{2});
 }
 
-// The largest and the smallest code stand for all beyond the range, up to twice as far and further.
+// Every number beyond the range becomes the largest or the smallest code, whether it is up to twice
+// as far as the range or further.
 TEST(Int64Test, EveryIntegerSaturatesJustBeyondItsRange) {
   for (const Format& f : formats()) {
     if (f.is_float() || f.kind == Kind::kBool) continue;

@@ -34,7 +34,7 @@ std::vector<float> inputs_of(const oracle::Spec& row) {
   const auto table = oracle::points(row);
   for (std::size_t i = 0; i < table.size(); ++i) {
     add(table[i].value);
-    // Half a step beyond the largest value as well, which is the most important case.
+    // Also adds the number half a step beyond the largest value, which is the most important case.
     const double low = table[i].value, below = i > 0 ? table[i - 1].value : 0.0;
     add(i + 1 < table.size() ? (low + table[i + 1].value) / 2 : low + (low - below) / 2);
   }

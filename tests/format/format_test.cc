@@ -1,4 +1,5 @@
-// The table of formats against the constants of its specification, names, texts.
+// Compares the table of formats with the constants of the specifications, and tests names and
+// texts.
 #include "assay/format/format.h"
 
 #include <gtest/gtest.h>
@@ -103,7 +104,7 @@ TEST(FormatsTest, NamesAreFound) {
   EXPECT_EQ(find_format(""), nullptr);
 }
 
-// Names that torch, CUDA, C++ and papers use.
+// Names that torch, CUDA, C++ and papers use are found.
 TEST(FormatsTest, NamesOfOthersAreFound) {
   const std::pair<const char*, const char*> names[] = {{"bf16", "bfloat16"},
                                                        {"fp16", "float16"},

@@ -30,7 +30,8 @@ TEST(NearestRounding, IsTheFormatsOwn) {
       }
       if (random.below(2) == 0) x = -x;
       const double rounded = round_to(format, x);
-      if (std::isnan(rounded)) {  // beyond the largest value of a format without infinity
+      // The number is beyond the largest value of a format without infinity.
+      if (std::isnan(rounded)) {
         ASSERT_TRUE(std::isnan(nearest.rounded(x))) << format.name << " " << x;
         continue;
       }

@@ -28,7 +28,7 @@ constexpr Overflow kOverflows[] = {Overflow::kIeee, Overflow::kSaturate};
 struct Spec {
   const char* name;
   int storage_bits, bits, padding;  // codes are 0 .. 2^bits - 1, shifted left by padding
-  int precision, min_exponent;      // of the significand; of the smallest normal number
+  int precision, min_exponent;      // bits of the significand; exponent of min_normal
   double max, min_normal, min_subnormal;
   bool infinity, nan, negative_zero;
   std::uint64_t nan_code, negative_nan_code;  // the canonical ones
@@ -68,7 +68,7 @@ inline const Spec& spec(std::string_view name) {
                        [&](const Spec& row) { return row.name == name; });
 }
 
-// The names of all float formats, or of those whose codes can all be walked.
+// Returns the names of the float formats of at most this many bits.
 inline std::vector<std::string> names(int at_most_bits = 64) {
   std::vector<std::string> result;
   for (const Spec& row : specs()) {
@@ -77,10 +77,11 @@ inline std::vector<std::string> names(int at_most_bits = 64) {
   return result;
 }
 
-// Test names from parameters that are strings.
+// Returns the name of a test whose parameter is a string.
 inline std::string name_of(const testing::TestParamInfo<std::string>& info) { return info.param; }
 
-// Sign, exponent, mantissa, with every exponent an ordinary one.
+// Returns the value of a code of sign, exponent and mantissa, in which every exponent is an
+// ordinary one.
 inline double minifloat(std::uint64_t code, int exponent_bits, int mantissa_bits, int bias) {
   const std::uint64_t mantissa = code % (std::uint64_t{1} << mantissa_bits);
   const auto exponent =
@@ -92,7 +93,7 @@ inline double minifloat(std::uint64_t code, int exponent_bits, int mantissa_bits
   return minus ? -size : size;
 }
 
-// hifloat8 bit by bit, as its definition reads.
+// Returns the value of a hifloat8 code, bit by bit as its definition reads.
 inline double hifloat8_value(std::uint64_t code) {
   if (code == 0x80) return kNan;
   if (code == 0x6f) return kInfinity;
@@ -113,7 +114,8 @@ inline double hifloat8_value(std::uint64_t code) {
     if (!bits.starts_with(prefix)) continue;
     bits.erase(0, std::string_view(prefix).size());
     int exponent = 0;
-    if (width > 0) {  // its sign, then the bits after the implicit leading one
+    // The exponent has a sign, and then the bits after an implicit leading one.
+    if (width > 0) {
       std::string size = bits.substr(0, static_cast<std::size_t>(width));
       size[0] = '1';
       exponent = number(size);
@@ -125,7 +127,7 @@ inline double hifloat8_value(std::uint64_t code) {
   return kNan;
 }
 
-// The value of a stored code, by the format's own text.
+// Returns the value of a stored code, by the text of the format's specification.
 inline double value(std::string_view name, std::uint64_t code) {
   const auto ieee = [&](int e, int m, int bias) {
     const std::uint64_t mantissa = code % (std::uint64_t{1} << m);
@@ -160,8 +162,8 @@ inline double value(std::string_view name, std::uint64_t code) {
   return hifloat8_value(code);
 }
 
-// Every finite value that is not negative, in ascending order, with its code. For formats of at
-// most 20 bits.
+// Returns every finite value that is not negative, in ascending order, with its code. The format
+// has at most 20 bits.
 struct Point {
   double value;
   std::uint64_t code;
@@ -195,7 +197,7 @@ class Mpfr {
   mpfr_t x_;
 };
 
-// v rounded by MPFR to an integer.
+// Returns v rounded by MPFR to an integer.
 inline double mpfr_integer(double v, Rounding mode) {
   thread_local Mpfr t, r;
   mpfr_set_d(t, v, MPFR_RNDN);
@@ -230,8 +232,8 @@ inline double mpfr_integer(double v, Rounding mode) {
   return mpfr_get_d(r, MPFR_RNDN);
 }
 
-// v (finite, not zero) rounded by MPFR to `precision` bits or to a multiple of the smallest
-// subnormal, whichever is coarser, with no bound above: what overflows shows.
+// Returns v (finite, not zero) rounded by MPFR to `precision` bits or to a multiple of the smallest
+// subnormal, whichever is coarser. There is no largest value, so that an overflow shows.
 inline double mpfr_rounded(const Spec& row, double v, Rounding mode) {
   thread_local Mpfr t;
   mpfr_set_d(t, v, MPFR_RNDN);
@@ -243,8 +245,8 @@ inline double mpfr_rounded(const Spec& row, double v, Rounding mode) {
   return std::copysign(mpfr_get_d(t, MPFR_RNDN), v);
 }
 
-// The same for formats whose steps are not multiples of a power of two. Rounds between two
-// neighbours of the table.
+// Does the same as mpfr_rounded() for formats whose steps are not multiples of a power of two. It
+// rounds between two neighbours of the table.
 inline double table_rounded(const std::vector<Point>& table, double beyond, double v,
                             Rounding mode) {
   const double size = std::abs(v);
@@ -264,7 +266,8 @@ inline double table_rounded(const std::vector<Point>& table, double beyond, doub
   return std::copysign(away ? high : low.value, v);
 }
 
-// The value that encoding `v` must stand for. `unbounded` is v rounded with no bound above.
+// Returns the value that encoding `v` must stand for. `unbounded` is v rounded without a largest
+// value.
 inline double bounded(const Spec& row, double v, double unbounded, Rounding mode,
                       Overflow overflow) {
   const double sign = std::signbit(v) ? -1 : 1;
@@ -282,7 +285,8 @@ inline double bounded(const Spec& row, double v, double unbounded, Rounding mode
   return result == 0 && !row.negative_zero ? 0.0 : result;
 }
 
-// Rounds to a format by the functions above: by its row, and by its points if its steps need them.
+// Rounds to a format by the functions above: by the format's row, or by the table of its values if
+// its steps need that.
 class Reference {
  public:
   explicit Reference(std::string_view name)
@@ -293,7 +297,7 @@ class Reference {
   // Returns v, which is finite, rounded to the format with an unbounded exponent range.
   double unbounded(double v, Rounding mode) const {
     if (scale_) {
-      // Their ties go to the larger power.
+      // Ties of scales go to the larger power.
       if (mode == Rounding::kNearestEven) mode = Rounding::kNearestAway;
       return v < row.max * 2 ? table_rounded(table_, row.max * 2, std::max(v, row.min_normal), mode)
                              : v;
@@ -303,7 +307,7 @@ class Reference {
     }
     return v != 0 ? mpfr_rounded(row, v, mode) : v;
   }
-  // The value that encoding v, finite or not, must stand for.
+  // Returns the value that encoding v, finite or not, must stand for.
   double rounded(double v, Rounding mode, Overflow overflow) const {
     const bool saturate = overflow == Overflow::kSaturate;
     if (std::isnan(v)) return saturate ? value(row.name, 0) : v;

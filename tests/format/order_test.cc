@@ -1,4 +1,4 @@
-// The order of a format's values: ordinals, distances, neighbours, spacings.
+// Tests the order of a format's values: ordinals, distances, neighbours and spacings.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -64,7 +64,8 @@ TEST_P(OrderTest, NextStepsToTheNeighbour) {
   const auto all = ladder(row);
   for (std::size_t i = 0; i < all.size(); ++i) {
     const double v = all[i].value;
-    // The next larger value is the next one of the ladder. Infinity and the last code stay.
+    // The next larger value is the next one in the list. Infinity and the last code have no other
+    // neighbour than themselves.
     std::size_t up = i, down = i;
     while (up + 1 < all.size() && all[up].value == v) ++up;
     while (down > 0 && all[down].value == v) --down;
@@ -105,7 +106,8 @@ TEST_P(OrderTest, NanHasNoPlace) {
 }
 
 TEST_P(OrderTest, UlpIsTheSpacingAtAValue) {
-  if (GetParam() == "hifloat8") {  // the gap above; at the largest the gap below
+  // The ulp is the gap above the value. For the largest value, it is the gap below.
+  if (GetParam() == "hifloat8") {
     const auto table = oracle::points(row);
     for (std::size_t i = 0; i + 1 < table.size(); ++i) {
       const double gap = table[i + 1].value - table[i].value;

@@ -1,4 +1,5 @@
-// Peers that round by code of their own: Eigen's half and bfloat16, and the processor's float32.
+// Compares with peers that round by code of their own: Eigen's half and bfloat16, and the
+// processor's float32.
 #include <gtest/gtest.h>
 
 #include <Eigen/Core>
@@ -96,7 +97,7 @@ TYPED_TEST(EigenTest, EncodesRandomPatterns) {
   }
 }
 
-// float64 -> float32 by the processor in one of its rounding modes.
+// Returns v rounded to float32 by the processor in one of its rounding modes.
 float hardware_float32(double v, int mode) {
   std::fesetround(mode);
   volatile double from = v;

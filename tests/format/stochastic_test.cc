@@ -1,5 +1,5 @@
-// Stochastic rounding: of all values of the random bits exactly the discarded fraction rounds away
-// from zero. And flushing of subnormals.
+// Tests stochastic rounding: of all values of the random bits, exactly the discarded fraction
+// rounds away from zero. Also tests flushing of subnormals.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -23,7 +23,7 @@ Encoding stochastic(std::uint64_t random, int bits) {
   return {.rounding = Rounding::kStochastic, .random = random, .random_bits = bits};
 }
 
-// floor(2^bits (|v| - low) / (high - low)), by MPFR with more digits than float64 can need.
+// Returns floor(2^bits (|v| - low) / (high - low)), by MPFR with more digits than float64 can need.
 double fraction(double v, double low, double high, int bits) {
   oracle::Mpfr rest(2300), gap(2300);
   mpfr_set_d(rest, std::abs(v), MPFR_RNDN);
@@ -78,7 +78,7 @@ TEST_P(StochasticTest, ThresholdIsExactForManyBits) {
     const double v = low + (high - low) * random.uniform();
     if (v <= low || v >= high) continue;
     for (const int bits : {24, 48, 53, 64}) {
-      // The smallest r that rounds away is 2^bits - d, where d > 0.
+      // The smallest random number that rounds away from zero is 2^bits - d, where d > 0.
       const double d = fraction(v, low, high, bits);
       if (d == 0) continue;
       const std::uint64_t all = bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
@@ -99,7 +99,7 @@ TEST_P(StochasticTest, RepresentableNumbersStay) {
 }
 
 TEST_P(StochasticTest, BeyondTheLargestTheNextValueIsAnOverflow) {
-  // hifloat8's next value would be 1.5 * 2^15, its code infinity's.
+  // The next value of hifloat8 would be 1.5 * 2^15, but its code is that of infinity.
   const double gap = GetParam() == "hifloat8" ? row.max / 2 : ulp_of(format, row.max);
   const double v = row.max + gap / 4;
   Encoding how = stochastic(0, 2);
@@ -143,7 +143,8 @@ TEST(StochasticBitsTest, Integers) {
   EXPECT_EQ(up, 3);
 }
 
-// Tiny numbers lose all their bits beyond the random ones: never away from zero by accident.
+// Tiny numbers lose all their bits beyond the random ones, and are never rounded away from zero by
+// accident.
 TEST(StochasticBitsTest, FarBelowTheSmallest) {
   const Format& f = format_named("float16");
   for (const double v : {0x1p-89, 0x1p-300, 5e-324}) {
@@ -191,7 +192,7 @@ TEST(FlushLandmarkTest, Float32AndFloat64) {
   EXPECT_EQ(encode(f32, 0x1p-127, flush), 0u);
   EXPECT_EQ(encode(f32, -0x1p-127, flush), 0x80000000u);
   EXPECT_EQ(encode(f32, 0x1p-126, flush), 0x00800000u);
-  EXPECT_EQ(encode(f32, 0x1.ffffffp-127, flush), 0x00800000u);  // rounds up to the normal
+  EXPECT_EQ(encode(f32, 0x1.ffffffp-127, flush), 0x00800000u);  // rounds up to the smallest normal
   EXPECT_TRUE(same(round_to(format_named("float64"), -5e-324, flush), -0.0));
   EXPECT_TRUE(same(decode(f32, 0x80000001, Subnormals::kFlush), -0.0));
 }
