@@ -7,7 +7,8 @@
 namespace assay::fuzz {
 namespace {
 
-// Mutators that know the structure of a format. The other formats are changed as bytes.
+// Functions that change files of a format by their structure. Files of the other formats are
+// changed as bytes.
 constexpr std::pair<std::string_view, Mutate> kMutators[] = {{"npy", mutate_npy},
                                                              {"npz", mutate_zip},
                                                              {"pt", mutate_zip},

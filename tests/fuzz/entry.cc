@@ -1,4 +1,4 @@
-// libFuzzer's ways in: `fuzz --target=npy [libFuzzer's options] folders`.
+// The functions that libFuzzer calls: `fuzz --target=npy [libFuzzer's options] folders`.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -49,7 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
                                                std::size_t most, unsigned seed) {
-  // A third of the time nothing of the structure is known.
+  // A third of the inputs are changed without knowledge of their structure.
   if (chosen->mutate == nullptr || seed % 3 == 0) return LLVMFuzzerMutate(data, size, most);
   assay::fuzz::Draw draw(seed);
   assay::fuzz::Bytes bytes = chosen->mutate({data, data + size}, draw, changed);

@@ -1,4 +1,4 @@
-// Every format's decoding and encoding, in every rounding, against the oracle of the tests of
+// Compares every format's decoding and encoding, in every rounding, with the oracle of the tests of
 // formats (MPFR, and the formats' own texts).
 #include <bit>
 #include <cmath>
@@ -61,7 +61,7 @@ void check_code(const Format& f, std::uint64_t code) {
     hold(oracle::same(value, oracle::value(f.name, code)), f, value,
          formatted("decode {:#x}", code));
   }
-  // Whole arrays, by vectors: eleven of the same.
+  // Also converts a whole array of eleven equal elements, which takes the vector path.
   constexpr std::size_t kCount = 11;
   std::byte codes[kCount * 8], back[kCount * 8];
   const auto width = static_cast<std::size_t>(f.storage_bytes);
@@ -107,7 +107,7 @@ void check_stochastic(const Format& f, double value, std::uint64_t random, int b
       })) {
     return;
   }
-  // Overflow goes by its own rules.
+  // An overflow follows other rules, and is not checked here.
   if (std::abs(value) > max_finite(f) || !(value == value) || f.specials == Specials::kScale)
     return;
   hold(oracle::same(zero, low), f, value, formatted("{:a} by no random bits", zero));

@@ -114,7 +114,8 @@ void check_plain(int fd, std::size_t file_size) {
   }
   const struct rlimit none = {0, 0}, seconds = {5, 6}, memory = {rlim_t{4} << 30, rlim_t{4} << 30};
   (void)setrlimit(RLIMIT_CORE, &none);
-  (void)setrlimit(RLIMIT_CPU, &seconds);  // a process that was forked has used none
+  // A forked process starts with no CPU time used.
+  (void)setrlimit(RLIMIT_CPU, &seconds);
   if (!kAddressSanitizer) (void)setrlimit(RLIMIT_AS, &memory);
   h5::forget_damage();
   (void)refuses("look", [&] {
@@ -149,7 +150,7 @@ class Looker {
     socket_ = pair[0];
   }
 
-  // As waitpid() has it.
+  // Returns the status of the process that looked at the file, as waitpid() gives it.
   int look_at(std::span<const std::uint8_t> bytes) const {
     const std::uint64_t size = bytes.size();
     int status = 0;
@@ -165,7 +166,8 @@ class Looker {
     const char* at = static_cast<const char*>(from);
     while (size > 0) {
       const ssize_t n = send(to, at, size, MSG_NOSIGNAL);
-      if (n < 0 && errno == EINTR) continue;  // libFuzzer has an alarm
+      // libFuzzer has an alarm, which interrupts send().
+      if (n < 0 && errno == EINTR) continue;
       if (n <= 0) return false;
       at += n;
       size -= static_cast<std::size_t>(n);
@@ -206,7 +208,8 @@ class Looker {
 bool is_read_here(std::span<const std::uint8_t> input) {
   static const Looker looker;
   const int status = looker.look_at(input);
-  if (WIFSIGNALED(status)) return false;  // the program calls such a file damaged
+  // If a signal ended the process, the program calls the file damaged.
+  if (WIFSIGNALED(status)) return false;
   const int code = WEXITSTATUS(status);
   if (code > 1 && code != kHdf5Died && code != kTooMuchMemory) {
     finding(formatted("the process that looked ended with {}", code));

@@ -17,7 +17,7 @@ import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-MOST = 2048  # bytes of a file of arrays
+MOST = 2048  # the largest number of bytes of a file of arrays
 
 
 def hdf5(assay, out, work):
@@ -47,7 +47,7 @@ def hdf5(assay, out, work):
 
 
 def array_formats(assay):
-    """{name: (endings, whether assay writes them)} of `assay list array_formats`."""
+    """Returns {name: (endings, whether assay writes them)} from `assay list array_formats`."""
     table = subprocess.run([assay, "list", "array_formats"], check=True, capture_output=True, text=True).stdout
     rows = [re.split(r" {2,}", line) for line in table.splitlines()[1:]]
     return {row[0]: (row[1].split(", "), row[4] != "none") for row in rows}

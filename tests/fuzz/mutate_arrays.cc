@@ -15,7 +15,7 @@ constexpr std::size_t kMostInflated = 1 << 16;
 
 struct Member {
   std::string name;
-  Bytes data;  // as it is stored
+  Bytes data;  // as stored in the archive
   bool is_deflated = false;
   std::size_t size = 0;  // inflated
   std::uint32_t crc = 0;
@@ -120,7 +120,8 @@ Bytes archive_of(const std::vector<Member>& members) {
   return out;
 }
 
-// The extents and texts of a pickle of torch.save: a number of 1, 2, 4 or 8 bytes is another one.
+// Changes the extents and texts of a pickle of torch.save: a number of 1, 2, 4 or 8 bytes becomes
+// another one.
 Bytes mutate_pickle(Bytes data, Draw& draw, Change change) {
   if (data.empty() || below(draw, 3) == 0) return change(data, data.size() + 16);
   const std::size_t from = below(draw, data.size());
@@ -151,7 +152,7 @@ Bytes mutate_npy(Bytes input, Draw& draw, Change change) {
   const auto data = input.begin() + static_cast<std::ptrdiff_t>(begin + length);
   Bytes header(input.begin() + static_cast<std::ptrdiff_t>(begin), data);
   if (below(draw, 3) == 0) {
-    // A number in it is another one.
+    // A number in the header becomes another one.
     std::string text = text_of(header);
     const std::size_t from = below(draw, text.size() + 1);
     std::size_t at = text.find_first_of("0123456789", from);
@@ -174,7 +175,8 @@ Bytes mutate_npy(Bytes input, Draw& draw, Change change) {
 Bytes mutate_zip(Bytes input, Draw& draw, Change change) {
   std::vector<Member> members = members_of(input);
   if (members.empty() || below(draw, 8) == 0) return change(input, input.size() + 64);
-  if (below(draw, 8) == 0) {  // the directory's own numbers
+  // Changes a number of the directory itself.
+  if (below(draw, 8) == 0) {
     const std::size_t at = input.size() - 1 - below(draw, std::min<std::size_t>(input.size(), 256));
     const std::size_t width = std::size_t{1} << below(draw, 4);
     put_number(input, at, width, hot_number(draw, width, input.size()));

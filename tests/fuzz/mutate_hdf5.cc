@@ -11,7 +11,7 @@
 namespace assay::fuzz {
 namespace {
 
-// Jenkins' lookup3 of bytes, as the file format has it (H5_checksum_metadata).
+// Returns Jenkins' lookup3 of bytes, as the file format uses it (H5_checksum_metadata).
 std::uint32_t lookup3(const std::uint8_t* key, std::size_t length) {
   const auto rotated = [](std::uint32_t x, int by) { return std::rotl(x, by); };
   std::uint32_t a, b, c;
@@ -45,7 +45,7 @@ std::uint32_t lookup3(const std::uint8_t* key, std::size_t length) {
   return c;
 }
 
-// A structure by its first bytes, and the places of its numbers.
+// A structure of the file: the bytes with which it begins, and the places of its numbers.
 struct Structure {
   std::string_view word;
   bool has_checksum;
@@ -72,11 +72,12 @@ const Structure kStructures[] = {
 
 struct Place {
   std::size_t at;
-  const Structure* what;  // nullptr for an object header of the first version, which has no word
+  // Null for an object header of the first version, which begins with no word.
+  const Structure* what;
 };
 
 std::vector<Place> places_in(const Bytes& file) {
-  // libFuzzer watches every comparison: most bytes begin no word.
+  // Compares words only after one of their first bytes, because libFuzzer watches every comparison.
   constexpr std::string_view kFirst = "\x89GOTSHFBE";
   std::vector<Place> places;
   for (std::size_t at = 0; at + 16 <= file.size(); ++at) {
@@ -121,7 +122,7 @@ Bytes mutate_hdf5(Bytes input, Draw& draw, Change change) {
       at = place.at +
            *std::next(fields.begin(), static_cast<std::ptrdiff_t>(below(draw, fields.size())));
     } else {
-      // Near its beginning, or anywhere before its checksum.
+      // The change is near the beginning of the structure, or anywhere before its checksum.
       const std::size_t reach = checksum > 0 ? checksum - place.at : 256;
       at = place.at + below(draw, reach);
       if (below(draw, 2) == 0) at = place.at + (at - place.at) / 8 * 8;

@@ -1,4 +1,4 @@
-// JSON, changed as a tree: a value becomes another one, is doubled, is moved, loses its key, or
+// Changes JSON as a tree: a value becomes another one, is doubled, is moved, loses its key, or
 // nests.
 #include <nlohmann/json.hpp>
 #include <string>
@@ -75,7 +75,8 @@ void change_one(Json& json, Draw& draw, Change change) {
         at[key] = value;
       }
       return;
-    case 5: {  // keys that others have
+    // Adds the keys of another object.
+    case 5: {
       const Json from = *all[below(draw, all.size())];
       if (at.is_object() && from.is_object()) {
         for (const auto& [key, value] : from.items()) at[key] = value;

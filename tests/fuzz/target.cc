@@ -68,7 +68,7 @@ bool refuses(const std::string& what, void (*read)(const void* context), const v
   } catch (const std::exception& e) {
     finding(formatted("{}: threw {}: {}", what, typeid(e).name(), e.what()));
   }
-  // The library's own have no reason but the name of a function.
+  // Functions of the standard library such as std::stoi give only their name as a reason.
   if (reason.empty() || reason.starts_with("sto"))
     finding(formatted("{}: says '{}'", what, reason));
   return true;

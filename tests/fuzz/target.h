@@ -20,8 +20,8 @@ namespace assay::fuzz {
 using Bytes = std::vector<std::uint8_t>;
 using Draw = std::minstd_rand;
 
-// Changes bytes without knowing what they are, and gives at most `most` of them: libFuzzer's own
-// mutations, or those of replay.cc.
+// Changes bytes without knowledge of their meaning, and returns at most `most` bytes. It is a
+// mutation of libFuzzer, or of replay.cc.
 using Change = Bytes (*)(Bytes bytes, std::size_t most);
 
 // Changes an input by its structure.
@@ -30,13 +30,13 @@ using Mutate = Bytes (*)(Bytes input, Draw& draw, Change change);
 struct Target {
   std::string_view name;
   std::function<void(std::span<const std::uint8_t> input)> run;
-  // Changes an input with knowledge of its structure. nullptr if bytes and a dictionary find as
-  // much.
+  // Changes an input with knowledge of its structure. nullptr if changes of bytes and a dictionary
+  // find as much.
   Mutate mutate = nullptr;
-  std::size_t most = 1 << 14;  // bytes of an input
+  std::size_t most = 1 << 14;  // the largest number of bytes of an input
 };
 std::span<const Target> targets();
-// Throws Refusal with the known ones.
+// Throws Refusal, which lists the known targets, if no target has this name.
 const Target& target_named(std::string_view name);
 
 // Prints what is wrong with the program and ends it by abort(). A process that only opens a file
@@ -68,9 +68,10 @@ class MemoryFile {
   std::string path_;
 };
 
-// Below `end`, which is above 0.
+// Returns a random number below `end`, which is above 0.
 std::size_t below(Draw& draw, std::size_t end);
-// A number of `width` bytes at which readers err: 0, 1, -1, powers of two and their neighbours.
+// Returns a number of `width` bytes at which readers often err: 0, 1, -1, powers of two and their
+// neighbours.
 std::uint64_t hot_number(Draw& draw, std::size_t width, std::size_t file_size);
 std::uint64_t number_at(const Bytes& bytes, std::size_t at, std::size_t width);
 void put_number(Bytes& bytes, std::size_t at, std::size_t width, std::uint64_t value);
