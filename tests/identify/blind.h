@@ -1,4 +1,4 @@
-// Blind tests: random models, each given products, and what identify makes of them.
+// Blind tests: random models compute products, and identify must find these models.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,8 +15,8 @@ namespace assay::identify {
 
 struct BlindResult {
   int models = 0;
-  int found = 0;     // every product by a model that computes as the true one does, some for sure
-  int excluded = 0;  // a product for sure by a model that does not, or by none
+  int found = 0;     // all products explained by models like the true one, some for sure
+  int excluded = 0;  // a product explained for sure by another model, or by none
   std::string failures;
 };
 

@@ -1,4 +1,4 @@
-// Cases that a known machine computed, and what identify makes of them.
+// Cases that a known machine computed, and the results of identify for them.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,15 @@ inline std::vector<Finding> identified(const std::vector<Case>& cases, bool evid
   return identify(recorded, {.threads = 0, .evidence = evidence});
 }
 
-// Normal values, those of a seed one after the other.
+// Returns normal values, drawn from the generator one after the other.
 inline Tensor normal_values(Random& random, const std::string& dtype, Shape shape) {
   std::vector<double> values;
   for (std::int64_t i = 0; i < element_count(shape); ++i) values.push_back(random.normal());
   return Tensor::from_values(format_named(dtype), std::move(shape), values);
 }
 
-// The case with the output of a machine's text, and without what is to be found.
+// Returns the case with the output of the machine that the text names, and without the parameters
+// that identify must find.
 inline Case computed_by(const std::string& machine, Case c) {
   Tensor output = emulate(c, machine_named(machine), 0);
   for (const char* own :
@@ -44,7 +45,7 @@ inline Case computed_by(const std::string& machine, Case c) {
   return c;
 }
 
-// A product that the machine of this text computes. The attribute with_bias adds a bias.
+// Returns a product that the machine of this text computes. The attribute with_bias adds a bias.
 inline Case computed(const std::string& machine, const char* dtype, std::int64_t m, std::int64_t k,
                      std::int64_t n, const std::map<std::string, Attribute>& attributes = {},
                      std::uint64_t seed = 1) {

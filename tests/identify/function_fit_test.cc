@@ -37,7 +37,8 @@ Case case_of(const std::string& op, const Tensor& x) {
   return c;
 }
 
-// Every finite value of a 16-bit format in a range, the negative ones first.
+// Returns every finite value of a 16-bit format in a range, in the order of their bits: the
+// positive values first.
 Tensor all_values(const char* dtype, double low, double high) {
   const Format& f = format_named(dtype);
   std::vector<double> values;
@@ -132,7 +133,8 @@ TEST(FunctionFit, FindsAWrongLastRounding) {
 
 // -- Recordings -----------------------------------------------------------------------------------
 
-// In 200 bits: the largest distance from the exact function, in ulps of the correctly rounded one.
+// Returns the largest distance from the exact function, computed in 200 bits, in ulps of the
+// correctly rounded result.
 double largest_by_mpfr(const Recording& r, int (*function)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t)) {
   mpfr_t x, y;
   mpfr_inits2(200, x, y, nullptr);

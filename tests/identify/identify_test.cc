@@ -30,7 +30,7 @@ TEST_P(BlindIdentify, FindsRandomModelsUpToEquivalence) {
   EXPECT_EQ(result.found, result.models) << result.failures;
 }
 
-// Separate suites run at the same time.
+// Separate suites can run at the same time.
 INSTANTIATE_TEST_SUITE_P(From20, BlindIdentify, testing::Values(20));
 INSTANTIATE_TEST_SUITE_P(From30, BlindIdentify, testing::Values(30));
 
@@ -67,7 +67,8 @@ TEST(Identify, FindsEveryRowOfTheTable) {
               << f.model;
         }
       }
-      // Hardly a product of 8-bit floats lies so far below another that 25 bits do not hold both.
+      // In products of 8-bit floats, hardly any term lies so far below another that 25 bits do not
+      // hold both. Such a unit need not be found.
       const bool shows = format_named(dtype).bits > 8 || row.kept_bits.value < 25;
       EXPECT_GE(found, shows ? 1 : 0) << machine.name << " " << row.input;
     }
@@ -106,7 +107,7 @@ TEST(Identify, EvidenceCountsWhatWouldDiffer) {
   ASSERT_NE(kept, f.evidence.end());
   EXPECT_EQ(kept->value, "25");
   EXPECT_EQ(kept->of, 1024);
-  // The same count by the operator itself.
+  // The operator itself gives the same count.
   Case other = c;
   const Tensor ours = emulate(other, machine_named("hopper,kept_bits=" + kept->rival), 1);
   std::int64_t differ = 0;
@@ -159,7 +160,8 @@ TEST(Identify, NoiseOfOneUlpIsExplainedByNothing) {
 }
 
 TEST(Identify, AnOrderThatChangesFromElementToElementIsExplainedByNothing) {
-  // Parts that are added as they arrive, by atomic additions.
+  // The parts are added as they arrive, by atomic additions, so that their order differs between
+  // elements.
   Case c = computed("hopper", "bfloat16", 32, 128, 32, {{"output_dtype", std::string("float32")}});
   std::vector<std::vector<double>> parts;
   const std::vector<double> a = c.input("a").view().values(), b = c.input("b").view().values();
@@ -236,7 +238,7 @@ TEST(Identify, MutantsAreNotTakenForTheRow) {
   }
 }
 
-// The text that is printed is the model that was found: of every model that is tried.
+// For every model that is tried, the printed text of the model leads back to it.
 TEST(Identify, ATextMeansItsModel) {
   for (const char* dtype : {"float16", "bfloat16", "float8_e4m3fn", "float32"}) {
     const Case c = computed(std::string_view(dtype) == "float8_e4m3fn" ? "hopper" : "cpu_fma",
@@ -257,7 +259,8 @@ TEST(Identify, ATextMeansItsModel) {
       const Machine machine = machine_named(text.machine);
       Candidate read = candidate_of(s, machine, dot_model(machine, *s.a_format), {});
       read.output_rounding = candidate.output_rounding;
-      read.bias_first = candidate.bias_first;  // there is no bias
+      // There is no bias, so that this does not matter.
+      read.bias_first = candidate.bias_first;
       EXPECT_TRUE(same(read, candidate)) << text.machine << ": " << text_of_model(candidate.model)
                                          << ", read as " << text_of_model(read.model);
     }
@@ -469,7 +472,7 @@ TEST(Identify, UndecidedSaysWhatWouldDecide) {
   EXPECT_LE(d.arithmetics, d.models);
   EXPECT_GE(d.like_first, 1u);
   EXPECT_FALSE(d.parameters.empty());
-  // The probe tells the model from some of those that fit as well.
+  // The probe tells the found model apart from some of those that fit as well.
   const std::vector<Case> all =
       probes(format_named("bfloat16"), &format_named("bfloat16"), 0, ProbeShape{4, 256, 8});
   const auto probe =
@@ -478,7 +481,8 @@ TEST(Identify, UndecidedSaysWhatWouldDecide) {
   const Tensor ours = emulate(*probe, machine_named(f.model), 0);
   int differ = 0;
   for (const std::string& rival : f.rivals) {
-    if (rival.find(' ') != std::string::npos) continue;  // with parameters of the case
+    // A rival with a blank also has parameters of the case, which emulate() would need.
+    if (rival.find(' ') != std::string::npos) continue;
     const Tensor others = emulate(*probe, machine_named(rival), 0);
     bool is_same = true;
     for (std::int64_t i = 0; i < ours.size(); ++i) {
@@ -489,7 +493,7 @@ TEST(Identify, UndecidedSaysWhatWouldDecide) {
   EXPECT_GT(differ, 0);
 }
 
-// An int8 product, all of whose factors are `value`.
+// Returns an int8 product in which all factors are `value`.
 Case integer_product(const char* machine, std::int64_t k, double value) {
   Case c;
   c.name = "integers";
@@ -507,14 +511,14 @@ TEST(Identify, IntegerProductsAreExactSums) {
   EXPECT_THAT(f.alike, testing::UnorderedElementsAre("ascend910b", "hopper"));
   EXPECT_THAT(f.sentence,
               testing::StartsWith("Exact int32 sums, which every order of adding gives"));
-  // Sums that leave int32 tell what happens there,
+  // If sums leave int32, they show how the machine treats this.
   for (const char* machine : {"hopper", "ascend910b"}) {
     const Finding deep = identified({integer_product(machine, 131072, -128)}).at(0);
     EXPECT_EQ(deep.outcome, Outcome::kFound) << machine;
     EXPECT_EQ(deep.model, machine);
     EXPECT_EQ(deep.evidence.at(0).differ, 4) << machine;
   }
-  // and sums that could leave it and do not leave it open.
+  // If sums could leave int32 but do not, this stays open.
   const Finding open = identified({integer_product("hopper", 131072, 1)}).at(0);
   EXPECT_EQ(open.outcome, Outcome::kUndecided);
   EXPECT_FALSE(open.rivals.empty());

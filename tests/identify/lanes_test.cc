@@ -17,7 +17,8 @@ class Lanes : public simd::OnEveryTarget {};
 INSTANTIATE_TEST_SUITE_P(OnTarget, Lanes, testing::ValuesIn(simd::available_targets()),
                          simd::target_of);
 
-// A product of values that are ordinary, or of any size, by a random model, with or without a bias.
+// Returns a product by a random model, of values that are ordinary or of any size, with or without
+// a bias.
 Case product_of(Random& random, const DotModel& model, bool wild) {
   Case c = product_by(model, "p", 4, 40, 5, random);
   const Format& f = format_named(model.input);
@@ -53,7 +54,8 @@ TEST_P(Lanes, AgreeWhereTrialsDo) {
       if (random.below(4) == 0) candidate.split.order = PartOrder::kDescending;
       if (random.below(4) == 0) candidate.model.sum_bits.value = 24;
       candidates.push_back(plain(candidate));
-      if (i % 5 == 0) candidates.push_back(candidates.back());  // lists may name one twice
+      // A list may name a candidate twice.
+      if (i % 5 == 0) candidates.push_back(candidates.back());
     }
     AllOperands operands(s);
     for (std::int64_t element = 0; element < s.count; element += 3) {
@@ -118,7 +120,7 @@ TEST_P(Lanes, ManySumsAreTheSingleOnes) {
   }
 }
 
-// Sums whose scales change along K, or do not, promoted and not.
+// Tests sums whose scales change along K or do not, with and without promotion.
 TEST_P(Lanes, ScaledSumsAreTheSingleOnes) {
   Random random(5, 0);
   for (int i = 0; i < 60; ++i) {

@@ -24,7 +24,7 @@ T one_of(Random& random, const T (&values)[kCount]) {
   return values[random.below(kCount)];
 }
 
-// `rare`: with what ordinary data do not show.
+// Returns a random model. If `rare` is set, it may have parameters that ordinary data do not show.
 inline DotModel random_model(Random& random, bool rare) {
   static constexpr std::string_view kInputs[] = {"float16", "bfloat16", "float8_e4m3fn", "float32"};
   static constexpr int kChunks[] = {1, 2, 4, 8, 16, 32, 64};
@@ -79,7 +79,8 @@ inline std::string text_of_model(const DotModel& m) {
 // accumulator sums.
 struct Division {
   using Stretches = std::vector<std::pair<std::int64_t, std::int64_t>>;
-  std::vector<Stretches> parts;  // fewer than two: K is not divided
+  // If there are fewer than two parts, K is not divided.
+  std::vector<Stretches> parts;
   PartOrder order = PartOrder::kAscending;
   std::string text = "whole";
 };
@@ -93,7 +94,8 @@ inline Division parts_of_size(std::int64_t k, std::int64_t terms) {
   return d;
 }
 
-// `rare`: in other orders, of other sizes and dealt, too.
+// Returns a random division of K. If `rare` is set, it may also have other orders and other sizes,
+// and pieces that are dealt to the parts in turn.
 inline Division random_division(Random& random, std::int64_t k, bool rare) {
   const auto below = [&](std::int64_t n) {
     return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(n)));
@@ -131,8 +133,8 @@ inline Division random_division(Random& random, std::int64_t k, bool rare) {
   return d;
 }
 
-// Adds the output of a product: computed by the scalar oracle, K divided so, parts added in
-// float32.
+// Adds to a product its output by the scalar oracle. K is divided as `division` says, and the parts
+// are added in float32.
 inline void compute_by(const DotModel& model, const Division& division, Case& c) {
   const std::vector<double> a = c.inputs.at("a").view().values(),
                             b = c.inputs.at("b").view().values();
@@ -171,7 +173,7 @@ inline void compute_by(const DotModel& model, const Division& division, Case& c)
   c.output().recorded["device"].tensor = Tensor::from_values(output_format(c), {m, n}, sums);
 }
 
-// m x k times k x n of normal values, so computed.
+// Returns a product of m x k and k x n normal values, computed by the model.
 inline Case product_by(const DotModel& model, const std::string& name, std::int64_t m,
                        std::int64_t k, std::int64_t n, Random& random,
                        const char* output = "float32") {

@@ -53,7 +53,7 @@ TEST(IdentifyParameters, OrdersOfPartsOfK) {
   }
 }
 
-// The sum of a part in 16 bits shows in a result of 16 bits.
+// If the sums of parts are rounded to 16 bits, a result of 16 bits shows it.
 TEST(IdentifyParameters, PartsInTheFormatOfTheOutput) {
   const Case c = computed("hopper", "float16", 32, 128, 32,
                           {{"output_dtype", word("float16")},
@@ -64,7 +64,7 @@ TEST(IdentifyParameters, PartsInTheFormatOfTheOutput) {
   EXPECT_NE(f.outcome, Outcome::kNone);
   EXPECT_EQ(attribute_text(f.parameters.at("split_k")), "32");
   EXPECT_EQ(computed_again(c, f), 1024);
-  // Without the roundings of parts it is another product.
+  // Without the roundings of the parts, the product is another one.
   Finding plain = f;
   plain.parameters = {{"split_k", number(32)}};
   EXPECT_LT(computed_again(c, plain), 1000);
@@ -182,7 +182,8 @@ TEST(IdentifyParameters, ScaledProducts) {
     EXPECT_EQ(found == f.parameters.end() ? "together" : attribute_text(found->second), order);
     EXPECT_EQ(computed_again(c, f), 256);
   }
-  // One scale for all of K: there is nothing to fuse, and no multiplication comes between sums.
+  // There is one scale for all of K, so that there is nothing to fuse and no multiplication comes
+  // between sums.
   const Case rows = computed_by("hopper", scaled("row", "row", {16}, {16}));
   const Finding f = identified({rows}, true).at(0);
   EXPECT_NE(f.outcome, Outcome::kNone);
@@ -235,7 +236,7 @@ TEST(IdentifyParameters, WhatIsNoSumOfFloatsIsNamed) {
   EXPECT_EQ(why(c), "a, b and c do not fit; dot takes [n, K], [n, K] and [n]");
 }
 
-// Nothing is there to be summed.
+// An empty product has no terms to sum, so that it shows nothing.
 TEST(IdentifyParameters, EmptyProductsTellNothing) {
   const Case none = computed("hopper", "float16", 0, 16, 4);
   const Finding f = identified({none}, true).at(0);

@@ -13,7 +13,7 @@
 namespace assay::identify {
 namespace {
 
-// Values of a format of any size, zeros, subnormals and both ends among them.
+// Returns a value of a format: of any size, zero, subnormal or at either end of the range.
 double wild(Random& random, const Format& format) {
   switch (random.below(8)) {
     case 0:
@@ -87,7 +87,7 @@ TEST(QuickSum, RoundsAsTheFormatDoes) {
       const Format& format = format_named(accumulator);
       for (int i = 0; i < 20000; ++i) {
         double value = std::ldexp(random.normal(), static_cast<int>(random.below(300)) - 150);
-        // Ties, and what lies next to them.
+        // Half of the values are float32 numbers, or lie next to one.
         if (i % 2 == 0) value = round_to(format_named("float32"), value) * (1 + (i % 4) * 0x1p-52);
         EXPECT_EQ(std::bit_cast<std::uint64_t>(round(value)),
                   std::bit_cast<std::uint64_t>(round_to(format, value, row.rounding)))

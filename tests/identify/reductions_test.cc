@@ -1,4 +1,4 @@
-// Recorded reductions and functions of each element, through identify() itself.
+// Tests recorded reductions and functions of each element, through identify() itself.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ Case h200_sums(const char* name) {
   return DatasetFile(ASSAY_SOURCE_DIR "/datasets/samples/triton_sums.h5").read(name);
 }
 
-// Rows of values, each of which is summed.
+// Returns a case that sums each row of x.
 Case sums_of_rows(Tensor x) {
   Case c;
   c.name = "sums";
@@ -28,7 +28,8 @@ Case sums_of_rows(Tensor x) {
   return c;
 }
 
-// No machine's own order gives them: the tree of Triton's kernel does, on any vector unit.
+// No machine's own order gives these sums, but the tree of Triton's kernel does, on any vector
+// unit.
 TEST(IdentifyReductions, ATreeOfAKernel) {
   const Case c = h200_sums("block/float16/256");
   const Finding f = identified({c}, true).at(0);
@@ -100,7 +101,7 @@ TEST(IdentifyReductions, AWrongSumIsExplainedByNothing) {
   EXPECT_EQ(f.first, (std::vector<std::int64_t>{7}));
 }
 
-// A mean of a power of two of numbers has all bits of the sum. Other means lose some of them.
+// A mean over a power of two keeps all bits of the sum. Other means lose some of them.
 TEST(IdentifyReductions, MeansAreExplained) {
   Random random(15, 0);
   const std::map<std::string, Attribute> tree = {
@@ -159,7 +160,7 @@ TEST(IdentifyElements, AFunctionOfEachElement) {
   EXPECT_TRUE(f.function.has_value());
   EXPECT_EQ(computed_again(c, f), 300);
   EXPECT_THAT(f.function_lines, StartsWith("exponentials: found of 300 elements\n"));
-  // Neither the function nor near it.
+  // Half of the results are now far from the function.
   Tensor& output = c.output().recorded.at("device").tensor;
   for (std::int64_t i = 0; i < 300; i += 2) output.set_bits(i, 0);
   f = identified({c}).at(0);

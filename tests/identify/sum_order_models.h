@@ -17,8 +17,8 @@ namespace assay::identify {
 inline const Format& kFloat32 = format_named("float32");
 inline const Format& kFloat16 = format_named("float16");
 
-// `rows` sums computed by `sum`, of normal numbers times powers of two from 2^(4 - spread) to 2^4.
-// If `spread` is 0, the normal numbers are not scaled.
+// Returns `rows` sums computed by `sum`. The terms are normal numbers times powers of two from 2^(4
+// - spread) to 2^4. If `spread` is 0, the normal numbers are not scaled.
 template <typename Sum>
 RecordedSums sums_by(const Format& input, const Format& output, std::int64_t n, std::int64_t rows,
                      std::uint64_t stream, const Sum& sum, std::uint64_t spread = 0) {
@@ -78,7 +78,7 @@ inline double by_model(const SumOrderModel& model, const std::vector<double>& x)
                      x.data());
 }
 
-// Any member of the families.
+// Returns a random member of the families.
 inline SumOrderModel any_model(Random& random, const Format& input, std::int64_t n) {
   const auto power = [&](std::uint64_t most) { return std::int64_t{1} << random.below(most + 1); };
   const MeetOrder meets[] = {MeetOrder::kDescending, MeetOrder::kAscending, MeetOrder::kSequential};
@@ -125,13 +125,13 @@ inline SumOrderModel any_model(Random& random, const Format& input, std::int64_t
 }
 
 struct BlindTrials {
-  // Trials in which the model that made the sums is found, another model is found, several models
-  // fit including the right one, or the right one is not among those that fit.
+  // The number of trials in which the model that made the sums is found, another model is found,
+  // several models fit including the right one, or the right one is not among those that fit.
   std::int64_t found = 0, wrong = 0, undecided = 0, excluded = 0;
-  std::string first;  // trial that was not found
+  std::string first;  // the first trial that was not found
 };
 
-// Random models, each of which gives 32 sums.
+// Tries random models, each of which gives 32 sums.
 inline BlindTrials try_random_models(std::uint64_t from, std::uint64_t count) {
   BlindTrials t;
   for (std::uint64_t trial = from; trial < from + count; ++trial) {

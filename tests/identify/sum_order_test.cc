@@ -43,8 +43,8 @@ std::string model_of(const SumOrderFinding& f) {
 
 // -- What others computed --
 
-// Triton sums a block in the dtype of x: each of 128 threads its elements one by one, then a warp
-// by shuffles of descending offsets, then the warps.
+// Triton sums a block in the dtype of x. Each of 128 threads adds its elements one by one, then
+// each warp adds its threads by shuffles of descending offsets, and then the warps are added.
 TEST(SumOrderTest, TritonsBlocksOnAnH200) {
   const DatasetFile file = triton_sums();
   for (const std::string dtype : {"float16", "float32"}) {
@@ -122,7 +122,7 @@ TEST(SumOrderTest, OtherKernelsOfAnH200) {
   }
 }
 
-// numpy.sum of rows, in this computer's numpy.
+// Tests numpy.sum of rows, in this computer's numpy.
 TEST(SumOrderTest, Numpy) {
   const std::string folder = testing::TempDir() + "assay_numpy_sums";
   std::filesystem::create_directories(folder);
@@ -153,7 +153,7 @@ TEST(SumOrderTest, Numpy) {
   }
 }
 
-// OpenBLAS's sum of absolute values, of aligned numbers.
+// Tests OpenBLAS's sum of absolute values, for aligned numbers.
 TEST(SumOrderTest, OpenBlas) {
   const std::string core = openblas_get_corename();
   if (core != "Haswell" && core != "Zen") {
@@ -177,7 +177,9 @@ TEST(SumOrderTest, OpenBlas) {
     const SumOrderFinding f = find_sum_order({r});
     SumStage kernel{.family = SumFamily::kLanes, .lanes = 8, .accumulators = 4};
     kernel.lane_order = MeetOrder::kAscending;
-    if (core == "Zen") {  // which has no kernel of its own: the portable one, by the compiler's SSE
+    // Zen has no kernel of its own. It uses the portable one, which the compiler vectorizes for
+    // SSE.
+    if (core == "Zen") {
       kernel.lanes = 4;
       kernel.accumulator_order = MeetOrder::kAscending;
     } else {
@@ -221,7 +223,7 @@ TEST(SumOrderTest, WhatIsNoMemberIsNotTakenForOne) {
     EXPECT_LT(f.agree, f.sums);
     return f;
   };
-  // Two sums of 64 are one ulp off: the nearest model gives the others.
+  // Two of 64 sums are one ulp off. The nearest model gives the others.
   RecordedSums r =
       sums_by(kFloat32, kFloat32, 512, 64, 1, [&](const auto& x) { return by_model(model, x); });
   for (const std::size_t i : {5u, 40u}) {
@@ -232,7 +234,7 @@ TEST(SumOrderTest, WhatIsNoMemberIsNotTakenForOne) {
   EXPECT_THAT(sum_order_report(f),
               testing::StartsWith("nothing fits; the nearest gives 62 of 64 sums: lanes=32 "
                                   "order=lanes sum_dtype=float32\n  64 sums, "));
-  // Atomic additions: another order of the blocks in each run.
+  // Atomic additions add the blocks in another order in each run.
   Random random(62, 1);
   none(sums_by(
            kFloat32, kFloat32, 512, 64, 2,
@@ -248,14 +250,14 @@ TEST(SumOrderTest, WhatIsNoMemberIsNotTakenForOne) {
              return by_model({{{.family = SumFamily::kSequential}}, &kFloat32, &kFloat32}, blocks);
            }),
        0);
-  // Another operator, a mean of squares, and a compensated sum.
+  // These are sums of squares, which is another operator.
   none(sums_by(kFloat32, kFloat32, 256, 64, 3,
                [&](std::vector<double> x) {
                  for (double& v : x) v = round_to(kFloat32, v * v);
                  return by_model(model, x);
                }),
        0);
-  // An order that nothing here has: the largest first.
+  // The order depends on the values, which are sorted first.
   none(sums_by(kFloat32, kFloat32, 256, 64, 4,
                [&](std::vector<double> x) {
                  std::sort(x.begin(), x.end());
