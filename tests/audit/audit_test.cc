@@ -1,4 +1,4 @@
-// The table of corruptions, and an audit of targets whose weakness is known.
+// Tests the table of corruptions, and an audit of targets whose weakness is known.
 #include "assay/audit/audit.h"
 
 #include <gmock/gmock.h>
@@ -40,7 +40,7 @@ Subject subject_of(const std::string& dtype, const Shape& shape, double factor =
   return s;
 }
 
-// A target made of a function of the right and the tried output.
+// A target that judges by a function of the right and the tried output.
 class Judge : public Target {
  public:
   using Passes = std::function<bool(const Tensor& clean, const Tensor& output)>;
@@ -106,7 +106,8 @@ TEST(Corruptions, KeepDtypeAndShapeAndComeAgain) {
         if (!one) continue;
         EXPECT_EQ(&one->format(), &s.clean.format()) << c.name;
         EXPECT_EQ(one->shape(), shape) << c.name;
-        // Not more, for NaN differs from nothing.
+        // The same draw changes the same elements. Values are not compared, because NaN differs
+        // from nothing here.
         EXPECT_EQ(changed_elements(*one, *again), 0) << c.name;
       }
     }
@@ -172,7 +173,7 @@ TEST(Audit, ScoreIsTheMeanOverClasses) {
   const auto score = score_of({{10, 10, 0}, {1000, 500, 0}, {0, 0, 0}});
   ASSERT_TRUE(score);
   EXPECT_EQ(score->share, 0.75);
-  // Wilson's of 10 of 10 is 0.7225 to 1, of 500 of 1000 it is 0.5 -+ 0.03094.
+  // Wilson's interval of 10 of 10 is 0.7225 to 1, and that of 500 of 1000 is 0.5 -+ 0.03094.
   EXPECT_NEAR(score->interval.low, 0.75 - std::hypot(1 - 0.722467, 0.030938) / 2, 1e-5);
   EXPECT_NEAR(score->interval.high, 0.75 + 0.030938 / 2, 1e-5);
   EXPECT_FALSE(score_of({{0, 0, 0}}));
@@ -219,7 +220,7 @@ TEST(Audit, CountsBlindElements) {
         }
         return true;
       });
-  std::int64_t below = 0;  // |8 sin i| <= 4, and not 0
+  std::int64_t below = 0;  // counts elements with |8 sin i| <= 4 that are not 0
   for (int i = 0; i < 64; ++i) below += i != 3 && i != 0 && std::fabs(8 * std::sin(i)) <= 4 ? 1 : 0;
   EXPECT_EQ(result.targets[0].blindness[0].blind, below);
   EXPECT_EQ(result.targets[0].blindness[0].nonzero, 62);
@@ -240,7 +241,7 @@ TEST(Audit, WhatRefusesTheRightOutputOrPassesEverythingIsNotTried) {
 }
 
 TEST(Audit, ChangesWithinTheYardstickAreCaughtOrNotButNotLetThrough) {
-  // All but single elements pass that are within a tenth.
+  // Passes outputs whose elements are all within 0.1 |right| + 0.1.
   const auto loose = [](const Tensor& clean, const Tensor& output) {
     for (std::int64_t i = 0; i < clean.size(); ++i) {
       const double right = clean.view().value_at(i);
@@ -252,7 +253,8 @@ TEST(Audit, ChangesWithinTheYardstickAreCaughtOrNotButNotLetThrough) {
   const std::vector<Subject> subjects = {subject_of("float32", {20, 18})};
   AuditOptions options{.draws = 1, .only = {"one_ulp", "scaled"}, .searches = false};
   const AuditResult strict = audit_of(subjects, loose, options);
-  ASSERT_EQ(strict.escapes.size(), 1u);  // 1.01 is more than 1e-5, one ulp is not
+  // A factor of 1.01 is more than 1e-5 off. One ulp is not.
+  ASSERT_EQ(strict.escapes.size(), 1u);
   EXPECT_EQ(strict.escapes[0].corruption, "scaled");
   EXPECT_EQ(strict.targets[0].score->share, 0);
   options.yardstick = "deepgemm";
@@ -260,7 +262,7 @@ TEST(Audit, ChangesWithinTheYardstickAreCaughtOrNotButNotLetThrough) {
 }
 
 TEST(Audit, OneUlpIsNeverLetThrough) {
-  // In bfloat16 it is more than triton_ascend's 0.5 percent.
+  // In bfloat16, one ulp is more than triton_ascend's 0.5 percent.
   AuditOptions options{.only = {"one_ulp", "scaled"}, .searches = false};
   const auto loose = [](const Tensor& clean, const Tensor& output) {
     const double right = clean.view().value_at(1);
@@ -271,7 +273,7 @@ TEST(Audit, OneUlpIsNeverLetThrough) {
   for (const Escape& e : result.escapes) EXPECT_NE(e.corruption, "one_ulp");
 }
 
-// A target that looks at files, made of functions.
+// A target that judges files, made of functions.
 class FileJudge : public Target {
  public:
   std::function<Answer(const Trial& trial)> answer;
@@ -296,7 +298,8 @@ AuditResult audit_of_files(const std::function<Answer(const Trial&)>& answer,
   return run_audit({subject}, targets, options);
 }
 
-// The reason why a target passes obviously wrong outputs, as far as it can be found.
+// Tests the reason that is given for a target that passes obviously wrong outputs, as far as it can
+// be found.
 TEST(Audit, WhyEverythingPasses) {
   const auto because = [](const std::function<Answer(const Trial&)>& answer) {
     const AuditResult result = audit_of_files(answer);
@@ -314,7 +317,7 @@ TEST(Audit, WhyEverythingPasses) {
               "give a fail-regex that matches what it prints")
         << said;
   }
-  // It prints that always.
+  // This target always prints the same text.
   EXPECT_EQ(because([](const Trial& trial) -> Answer {
               return {trial.file == FileChange::kNone, "", "0 failed"};
             }),
@@ -360,7 +363,7 @@ TEST(Audit, UnknownCorruptions) {
   }
 }
 
-// Each that is let through is handed to the caller, with the output as it was tried.
+// Each corruption that is let through is given to the caller, with the output as it was tried.
 TEST(Audit, EscapesAreSaved) {
   AuditOptions options{.draws = 3, .seed = 5, .only = {"one_nan", "scaled"}, .searches = false};
   std::vector<std::string> saved;
@@ -374,7 +377,7 @@ TEST(Audit, EscapesAreSaved) {
   options.progress = [&](std::int64_t done, std::int64_t total) {
     progress.emplace_back(done, total);
   };
-  // NaN passes here, and a factor of 1.01.
+  // This target passes NaN and a factor of 1.01.
   const AuditResult result = audit_of(
       {subject_of("float32", {64})},
       [](const Tensor& clean, const Tensor& output) {

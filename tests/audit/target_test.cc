@@ -1,4 +1,4 @@
-// Targets that are standards. Some judge only by the standard, and others by the gate.
+// Tests targets that are standards. Some judge only by the standard, and others by the gate.
 #include "assay/audit/target.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ Tensor of_values(const char* dtype, const std::vector<double>& values) {
                              values);
 }
 
-// A subject whose right output is its golden result.
+// Returns a subject whose right output is its golden result.
 Subject right_output(const char* dtype, const std::vector<double>& values) {
   Subject s;
   s.test_case.name = "a";
