@@ -1,4 +1,4 @@
-// The date that results carry, by the clock and by SOURCE_DATE_EPOCH.
+// Tests the date that results carry, by the clock and by SOURCE_DATE_EPOCH.
 #include "assay/base/clock.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Double-double arithmetic against MPFR.
+// Compares double-double arithmetic with MPFR.
 #include "assay/base/double_double.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ class DoubleDoubleTest : public testing::Test {
     mpfr_set_d(to, x.high, MPFR_RNDN);
     mpfr_add_d(to, to, x.low, MPFR_RNDN);
   }
-  // Returns the relative error of x, with c_ as the right value.
+  // Returns the relative error of x. The right value is in c_.
   double error(const DoubleDouble& x) {
     set(a_, x);
     EXPECT_EQ(mpfr_get_d(a_, MPFR_RNDN), x.high);  // the sum rounded
@@ -33,7 +33,7 @@ class DoubleDoubleTest : public testing::Test {
     mpfr_div(a_, a_, c_, MPFR_RNDN);
     return std::abs(mpfr_get_d(a_, MPFR_RNDN));
   }
-  // A number of any bits within [-size, size].
+  // Returns a random double-double number within [-size, size].
   DoubleDouble draw(double size) {
     const double high = size * (2 * random_.uniform() - 1);
     return sum_of_ordered(high, high * 0x1p-53 * (random_.uniform() - 0.5));
@@ -70,14 +70,14 @@ TEST_F(DoubleDoubleTest, Exponentials) {
   EXPECT_EQ(exp(DoubleDouble(0)).high, 1);
 }
 
-// The rounding is sure if no number within the error is nearer to another float64.
+// The rounding is sure if no number within the error is rounded to another float64.
 TEST(IsSureTest, AsFarAsHalfAnUlp) {
   constexpr double kHalfUlp = 0x1p-53;
   for (const double sign : {1.0, -1.0}) {
     EXPECT_TRUE(is_sure({sign, 0}, 0x1p-55));
     EXPECT_TRUE(is_sure({sign, sign * kHalfUlp * 0.75}, 0x1p-56));
     EXPECT_TRUE(is_sure({sign, sign * -kHalfUlp * 0.25}, 0x1p-56));
-    // Next to the middle of two float64, above and below.
+    // These numbers are next to the middle of two float64, above and below it.
     EXPECT_FALSE(is_sure({sign * 1.5, sign * kHalfUlp * (1 - 0x1p-9)}, 0x1p-60));
     EXPECT_FALSE(is_sure({sign * 1.5, sign * -kHalfUlp * (1 - 0x1p-9)}, 0x1p-60));
     EXPECT_TRUE(is_sure({sign * 1.5, sign * kHalfUlp * (1 - 0x1p-9)}, 0x1p-64));

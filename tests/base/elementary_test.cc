@@ -1,5 +1,5 @@
-// The elementary functions against MPFR, and their bits, frozen: a change of one is a change of
-// every seeded input.
+// Compares the elementary functions with MPFR, and their bits with recorded ones, because a change
+// of one bit changes every seeded input.
 #include "assay/base/elementary.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ class Mpfr {
 
 using Reference = std::function<void(mpfr_ptr)>;  // in place
 
-// |got - reference(x)| in units of the last place of the reference, rounded to float64.
+// Returns |got - reference(x)| in units of the last place of the reference, rounded to float64.
 double ulps(double got, double x, const Reference& reference) {
   Mpfr right(x);
   reference(right.get());
@@ -80,7 +80,7 @@ void cdf_exactly(mpfr_ptr x) {  // erfc(-x / sqrt 2) / 2
   mpfr_div_2ui(x, x, 1, MPFR_RNDN);
 }
 
-// FNV-1a of the bits of f(x) for drawn x.
+// Returns the FNV-1a hash of the bits of f(x) for drawn x.
 std::uint64_t hash(const std::vector<double>& inputs, const std::function<double(double)>& f) {
   std::uint64_t sum = 0xcbf29ce484222325u;
   for (const double x : inputs) {
@@ -99,7 +99,7 @@ std::vector<double> drawn(std::uint64_t stream, double low, double high) {
   return inputs;
 }
 
-// Positive, of every exponent, subnormal ones too.
+// Returns positive numbers of every exponent, with subnormal ones.
 std::vector<double> every_exponent() {
   Random random(70, 1);
   std::vector<double> inputs;
@@ -213,7 +213,7 @@ TEST(ElementaryTest, NormalQuantile) {
   EXPECT_TRUE(std::isnan(normal_quantile(-0.1)));
   EXPECT_TRUE(std::isnan(normal_quantile(1.1)));
   EXPECT_TRUE(std::isnan(normal_quantile(std::nan(""))));
-  // Python's statistics.NormalDist().inv_cdf, which is the same algorithm.
+  // The values are those of Python's statistics.NormalDist().inv_cdf, which is the same algorithm.
   EXPECT_NEAR(normal_quantile(0.975), 1.9599639845400536, 1e-15);
   EXPECT_NEAR(normal_quantile(1e-9), -5.997807015007687, 1e-14);
 }
@@ -222,7 +222,7 @@ TEST(ElementaryTest, ShortenedIsRoundedToSoManyBits) {
   EXPECT_EQ(shortened(1 + 0x1p-20, 21), 1 + 0x1p-20);
   EXPECT_EQ(shortened(1 + 0x1p-21 - 0x1p-52, 21), 1);
   EXPECT_EQ(shortened(-1 - 0x1p-21 - 0x1p-52, 21), -1 - 0x1p-20);
-  EXPECT_EQ(shortened(2 - 0x1p-52, 21), 2);  // into the next power of two
+  EXPECT_EQ(shortened(2 - 0x1p-52, 21), 2);  // rounds up to the next power of two
   EXPECT_EQ(shortened(1 + 0x1p-52, 53), 1 + 0x1p-52);
   EXPECT_EQ(shortened(0, 21), 0);
   EXPECT_EQ(shortened(-kInfinity, 21), -kInfinity);

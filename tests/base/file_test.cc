@@ -92,7 +92,8 @@ TEST_F(WriteFileTest, AFullDiskLeavesTheFileAsItWas) {
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit small{1000, before.rlim_max};  // a write beyond it fails
+  // A write beyond this size fails.
+  const rlimit small{1000, before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
   std::string error = "no error";
   try {

@@ -14,7 +14,7 @@
 namespace assay {
 namespace {
 
-// Computed as the environment of this moment has it.
+// Results that depend on the floating-point environment of the moment.
 struct Arithmetic {
   double third, halved;
   int rounding;

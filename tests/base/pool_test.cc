@@ -20,7 +20,7 @@ TEST(PoolTest, TheLastThatCameBackGoesOutFirst) {
     const auto one = pool.take(), two = pool.take();
     EXPECT_EQ(*one, 1);
     EXPECT_EQ(*two, 2);
-  }  // the second one is destroyed first
+  }  // `two` is destroyed before `one`
   EXPECT_EQ(*pool.take(), 1);
   EXPECT_EQ(made, 2);
   pool.close();

@@ -1,4 +1,4 @@
-// Text that comes from a file is made fit for a terminal, a table or a report.
+// Tests how text that comes from a file is made fit for a terminal, a table or a report.
 #include "assay/base/printable.h"
 
 #include <gmock/gmock.h>
@@ -41,10 +41,10 @@ TEST(PrintableTest, BytesThatAreNotUtf8BecomeVisible) {
   EXPECT_EQ(printable("\xff\xfe"), "\\xff\\xfe");
   EXPECT_EQ(printable("\xc3("), "\\xc3(");
   EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");           // a surrogate
-  EXPECT_EQ(printable("\xc0\xaf"), "\\xc0\\xaf");                    // longer than it must be
+  EXPECT_EQ(printable("\xc0\xaf"), "\\xc0\\xaf");                    // a longer form than necessary
   EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");  // beyond Unicode
   EXPECT_EQ(printable("\xe2\x80"), "\\xe2\\x80");                    // ends too early
-  EXPECT_EQ(printable("caf\xc3\xa9 \xff"), "caf\xc3\xa9 \\xff");     // what is UTF-8 stays
+  EXPECT_EQ(printable("caf\xc3\xa9 \xff"), "caf\xc3\xa9 \\xff");     // UTF-8 stays unchanged
 }
 
 TEST(PrintableTest, EveryByteAndEveryShortTextIsPrintableAfterwards) {
@@ -71,11 +71,11 @@ TEST(PrintableTest, LongTextLosesItsMiddle) {
                       std::string(39, 'n') + ">");
   EXPECT_LE(printable_sentence(text).size(), 2000U);
   EXPECT_EQ(printable_name(std::string(200, 'n')), std::string(200, 'n'));
-  // No character is cut.
+  // A long text is not cut inside of a character.
   std::string wide;
   for (int i = 0; i < 1000; ++i) wide += "\xe4\xb8\xad";
   EXPECT_TRUE(is_utf8(printable_name(wide)));
-  // An escape is text like others by then.
+  // Escapes are made before the text is cut, so that they count like other text.
   EXPECT_LE(printable_name(std::string(1000, '\x1b')).size(), 200U);
 }
 

@@ -204,7 +204,7 @@ TEST_F(ProcessTest, SaysWhyOneThatAnswersCannotBeStarted) {
   EXPECT_EQ(process.ended().text({}), "cannot be started: No such file or directory");
 }
 
-// While one lives no file can be opened but `free` of them.
+// While an object lives, only `free` more files can be opened.
 class FewDescriptors {
  public:
   explicit FewDescriptors(rlim_t free) {
@@ -228,7 +228,8 @@ class FewDescriptors {
   std::vector<int> filled_;
 };
 
-// A caller that has as many files open as it may: one for an empty input, two for each pipe.
+// The caller has nearly as many files open as it may. Starting a process needs one file for an
+// empty input, and two for each pipe.
 TEST_F(ProcessTest, SaysWhyThereIsNoProcess) {
   if (kAddressSanitizer) GTEST_SKIP() << "its checks of types open pipes themselves";
   const auto message = [&](rlim_t free, const auto& start) {

@@ -41,7 +41,7 @@ TEST(SpecTextTest, NameAndSettings) {
   EXPECT_THAT(SpecText("fault", "flip").settings(), IsEmpty());
 }
 
-// Errors of the text as a whole.
+// Tests errors that concern the text as a whole.
 TEST(SpecTextTest, KeysAreCheckedOnce) {
   const auto refusal = [](const std::string& text) {
     return error_of([&] { SpecText("distribution", text).check_keys("normal", kKeys); });
@@ -58,7 +58,7 @@ TEST(SpecTextTest, KeysAreCheckedOnce) {
   }
 }
 
-// "ok", or what the reading of `x=VALUE` is refused for, after "thing 'n,x=VALUE': ".
+// Returns "ok", or the reason why `x=VALUE` is refused, without "thing 'n,x=VALUE': " before it.
 std::string reading(const std::string& value,
                     const std::function<void(const SpecText&, const SpecText::Setting&)>& read) {
   const SpecText spec("thing", "n,x=" + value);

@@ -1,5 +1,5 @@
-// Files that get their name only when they are complete, with destinations that are links or out of
-// reach.
+// Tests files that get their name only when they are complete, with destinations that are links or
+// out of reach.
 #include "assay/base/temporary_file.h"
 
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ TEST_F(TemporaryFileTest, LinksAreFollowed) {
   EXPECT_TRUE(std::filesystem::is_symlink(path("dangling")));
 }
 
-// Links that lead in a circle lead nowhere: they themselves are replaced, and nobody waits.
+// Links that lead in a circle lead to no file. The link itself is replaced, and nobody waits.
 TEST_F(TemporaryFileTest, LinksInACircle) {
   std::filesystem::create_symlink("b", path("a"));
   std::filesystem::create_symlink("a", path("b"));
@@ -91,10 +91,12 @@ TEST_F(TemporaryFileTest, TheModeStays) {
   std::filesystem::remove(path("a"));
   write_file(path("a"), "again");
   EXPECT_EQ(mode_of(path("a")), 0640);
-  keep_mode(path("none"));  // which has no mode to keep
+  // A file that does not exist has no mode to keep.
+  keep_mode(path("none"));
 }
 
-// A folder that does not exist, and a file system that lets nobody make files.
+// Tests the errors for a folder that does not exist, and for a file system on which nobody may make
+// files.
 TEST_F(TemporaryFileTest, TheErrorIsTold) {
   const TemporaryFile nowhere(path("no/such/folder"));
   EXPECT_LT(nowhere.descriptor(), 0);

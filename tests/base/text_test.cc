@@ -121,7 +121,7 @@ TEST(GlobMatchTest, StarsAndQuestionMarks) {
   EXPECT_FALSE(glob_match("[!a]", "a"));
   EXPECT_TRUE(glob_match("[!a]", "b"));
   EXPECT_TRUE(glob_match("a[", "a["));
-  // A backslash stands for itself.
+  // In a glob, a backslash stands for itself.
   EXPECT_TRUE(glob_match("a\\*", "a\\bc"));
   EXPECT_FALSE(glob_match("a\\*", "a*"));
   EXPECT_TRUE(glob_match("*", ".hidden/.name"));
