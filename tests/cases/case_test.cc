@@ -140,7 +140,8 @@ TEST(CaseTest, OutputFormatFollowsTheFirstInput) {
     Case c;
     c.op = op;
     c.inputs["a"] = tensor(input);
-    c.inputs["Z"] = tensor("float64");  // sorts before, but is not the operator's first
+    // This name comes first in the alphabet, but is not the operator's first input.
+    c.inputs["Z"] = tensor("float64");
     EXPECT_EQ(output_format(c).name, expected) << op << " " << input;
   }
 }
@@ -150,7 +151,7 @@ TEST(CaseTest, OutputFormatOfInputsThatWereNotRead) {
   c.op = "matmul";
   c.unread_inputs["a"] = &format_named("int8");
   EXPECT_EQ(output_format(c).name, "int32");
-  c.inputs["a"] = tensor("bfloat16");  // what was read comes first
+  c.inputs["a"] = tensor("bfloat16");  // inputs that were read come first
   EXPECT_EQ(output_format(c).name, "bfloat16");
   Case other;
   other.op = "softmax";

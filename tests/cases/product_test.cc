@@ -83,7 +83,7 @@ TEST(MatmulMatrixTest, OneOfABatch) {
     for (std::int64_t i = 0; i < 20; ++i) {
       EXPECT_EQ(m.value_at(i), static_cast<double>(batch * 20 + i));
     }
-    EXPECT_EQ(matmul_matrix(c, "b", batch).value_at(29), 1029);  // the same for every batch
+    EXPECT_EQ(matmul_matrix(c, "b", batch).value_at(29), 1029);  // b is the same for every batch
   }
 }
 
