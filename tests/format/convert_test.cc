@@ -158,7 +158,7 @@ std::vector<const Format*> table_and_custom() {
   return all;
 }
 
-// By their bits: NaN is canonical.
+// Compares the bits of the values. A NaN must be the canonical one.
 TEST_P(ConvertTest, Float32OfEveryCode) {
   for (const Format* format : table_and_custom()) {
     const Format& f = *format;
