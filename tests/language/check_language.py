@@ -25,8 +25,8 @@ import tokenize
 
 HERE = pathlib.Path(__file__).resolve().parent
 COUNTS = HERE / "counts.txt"
-LONG_SENTENCE = 35  # words
-FEWEST_WORDS = 4  # of a block that is counted
+LONG_SENTENCE = 35  # the most words of a sentence that is not long
+FEWEST_WORDS = 4  # the fewest words of a block that is counted
 
 # The name of each odd form, and the pattern that finds it in one sentence.
 SENTENCE_FORMS = [
@@ -53,7 +53,7 @@ WORDS = [
     ("'miss' for 'mismatch'", re.compile(r"\bmisses\b|\bmissed elements?\b", re.I)),
 ]
 
-CODE = "Code"  # stands for code in a sentence
+CODE = "Code"  # stands for a piece of code in a sentence
 SENTENCE_END = re.compile(rf"(?<=[.!?])\s+(?=[\"'`(]?[A-Z])|(?<=:)\s+(?=[\"'`(]?(?!{CODE}\b)[A-Z])")
 
 SOURCES = ("framework", "datasets", "matchers", "tools", "python", "tests", "benchmarks", "examples")
@@ -163,7 +163,7 @@ def comments_of(path, text):
 
 
 def plain_text(paragraph):
-    """Without marks: links become their words, code becomes one word."""
+    """Returns a paragraph without marks: links become their words, and code becomes one word."""
     paragraph = re.sub(r"`[^`]*`", CODE, paragraph)
     paragraph = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", paragraph)
     return re.sub(r"[*_]{1,2}", "", paragraph)
@@ -178,7 +178,8 @@ def files_of(root):
 
 
 def room_of(path):
-    """framework/assay/judge/x.cc belongs to framework/judge, other sources to their first folder."""
+    """Returns the room of a file: framework/judge for framework/assay/judge/x.cc, and the first folder for other
+    sources."""
     parts = path.parts
     if parts[:2] == ("framework", "assay") and len(parts) > 3:
         return f"framework/{parts[2]}"
@@ -187,11 +188,11 @@ def room_of(path):
 
 class Counted:
     def __init__(self):
-        self.blocks = {}  # by room
-        self.odd = {}  # by room
+        self.blocks = {}  # {room: number of its comment blocks}
+        self.odd = {}  # {room: number of its odd blocks}
         self.places = []  # (path, line, form, text)
-        self.sentences = {}  # by page: lengths in words
-        self.odd_paragraphs = {}  # by page
+        self.sentences = {}  # {page: lengths of its sentences in words}
+        self.odd_paragraphs = {}  # {page: number of its odd paragraphs}
 
 
 def is_page(path):
@@ -241,7 +242,7 @@ def odd_texts(text):
 
 
 def table_of(counted):
-    """The lines of counts.txt: what is counted, and how many."""
+    """Returns the lines of counts.txt as {what is counted: its number}."""
     rows = {f"comments {room}": n for room, n in counted.odd.items()}
     rows.update({f"paragraphs {page}": n for page, n in counted.odd_paragraphs.items()})
     for page, lengths in counted.sentences.items():
@@ -259,7 +260,7 @@ def read_counts(text):
 
 
 def compared(now, limits):
-    """The lines that say which counts rose. A row without a limit may not have any."""
+    """Returns a line for each count that rose. A row without a limit may not have any odd form."""
     return [f"{key}: {n} odd, at most {limits.get(key, 0)} allowed" for key, n in now.items()
             if n > limits.get(key, 0)]
 
