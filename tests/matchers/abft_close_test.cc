@@ -1,4 +1,4 @@
-// AbftClose: its arguments, the faults that it finds, and its messages.
+// Tests AbftClose: its arguments, the faults that it finds, and its messages.
 #include <assay/matchers.h>
 #include <assay/matchers/eigen.h>
 #include <gtest/gtest-spi.h>
@@ -88,7 +88,7 @@ TEST(AbftClose, EigenOfFloatBfloat16AndHalf) {
   EXPECT_THAT(RowMajorMatrix(c), AbftClose(a, b).columns());
   EXPECT_THAT(c.block(2, 3, 9, 17), AbftClose(a.block(2, 0, 9, 64), b.block(0, 3, 64, 17)));
   EXPECT_THAT(c.transpose(), AbftClose(b.transpose(), a.transpose()));
-  EXPECT_THAT(a * b, AbftClose(a, b));  // an expression, evaluated first
+  EXPECT_THAT(a * b, AbftClose(a, b));  // an expression, which is evaluated first
   c(7, 21) += 0.5F;
   EXPECT_THAT(c, Not(AbftClose(a, b)));
   EXPECT_THAT(explanation(c, AbftClose(a, b)), HasSubstr("\n    element [7, 21]: actual "));
@@ -107,7 +107,7 @@ TEST(AbftClose, AGoldenResultAlone) {
   const Eigen::MatrixXf golden = random_matrix(20, 64, 1) * random_matrix(64, 40, 2);
   Bfloat16Matrix out = golden.cast<Eigen::bfloat16>();
   EXPECT_THAT(out, AbftClose(golden));
-  EXPECT_THAT(out, AbftClose(golden.cast<double>()));  // a temporary, in another type
+  EXPECT_THAT(out, AbftClose(golden.cast<double>()));  // a temporary matrix of another type
   EXPECT_THAT(out, AbftClose(golden).whole_rows().columns());
   out(3, 5) = Eigen::bfloat16(-100);
   EXPECT_THAT(out, Not(AbftClose(golden)));
@@ -116,7 +116,7 @@ TEST(AbftClose, AGoldenResultAlone) {
             "which cannot be compared: the threshold v_abft needs the operands, but only a golden "
             "result is given; give the operands, or choose another threshold" +
                 reproduce());
-  // float32 results are allowed what their standard allows.
+  // float32 results may be as far off as their standard allows.
   EXPECT_THAT(golden, AbftClose(golden));
   Eigen::MatrixXf off = golden;
   off(3, 5) += 0.5F;
@@ -126,8 +126,8 @@ TEST(AbftClose, AGoldenResultAlone) {
                     Not(HasSubstr("operands"))));
 }
 
-// Matrices of a batch, one operand without batch dimensions, a bias, and operands that are stored
-// transposed: as a case may have them.
+// Tests matrices of a batch, one operand without batch dimensions, a bias, and operands that are
+// stored transposed, as a case may have them.
 TEST(AbftClose, BatchesBiasesAndTransposes) {
   const auto f32 = [](const Shape& shape, std::uint64_t stream) {
     return tensor("float32", shape,
@@ -196,7 +196,7 @@ TEST(AbftClose, ABiasThatTheOperandsLack) {
   }
 }
 
-// Products of 8-bit floats need to know whose sums they are.
+// For products of 8-bit floats, the matcher must know the machine that summed them.
 TEST(AbftClose, TheMachineOfEightBitFloats) {
   Case c;
   c.name = "fp8";
@@ -255,7 +255,8 @@ TEST(AbftClose, Cases) {
             "which cannot be compared: checksums need a product's operands a and b, or a golden "
             "result; case norm/tiny has neither" +
                 reproduce());
-  golden.attributes["output_dtype"] = std::string("float17");  // a broken case is no crash
+  // An error in the case is reported, and is not a crash.
+  golden.attributes["output_dtype"] = std::string("float17");
   EXPECT_THAT(explanation(s.c, AbftClose(golden)), StartsWith("which cannot be compared: "));
 }
 
@@ -272,7 +273,8 @@ TEST(AbftClose, TemporariesAreKept) {
   made.inputs.emplace("a", temporary_a());
   made.inputs.emplace("b", temporary_b());
   const auto of_case = AbftClose(std::move(made));
-  const std::vector<float> churn(1000, 7);  // what a dangling view would see
+  // A dangling view would probably read this memory.
+  const std::vector<float> churn(1000, 7);
   const Tensor c = Small("bfloat16").c;
   EXPECT_THAT(c, AllOf(operands, golden, eigen, of_case));
   const auto copy = operands.whole_rows();
@@ -324,7 +326,7 @@ TEST(AbftClose, ExplainsAFault) {
       "explains it: 8 (0x4100)";
   EXPECT_EQ(explanation(wrong, AbftClose(s.a, s.b)),
             "which fails: 1 of 2 row checks is above rounding_variance" + row + reproduce());
-  // The column's check is the narrower one, so it comes first.
+  // The check of the column has fewer elements and a smaller threshold, so that it comes first.
   EXPECT_EQ(
       explanation(wrong, AbftClose(s.a, s.b).columns()),
       "which fails: 2 of 5 row checks and of columns are above rounding_variance"
@@ -425,7 +427,8 @@ TEST(AbftClose, ExplainsWhatWasNotCheckableAndWhatWasConfirmed) {
   EXPECT_EQ(explanation(s.c, AbftClose(s.a, s.b)),
             "which passes: none of 2 row checks above rounding_variance (largest D/T 0); 1 not "
             "checkable: their operands or checksums hold NaN or infinity");
-  // 1 + 2^-9 rounds to 1, four times the same way: one wide check is above a small threshold.
+  // Each 1 + 2^-9 is rounded to 1, four times in the same direction. One wide check is therefore
+  // above a small threshold.
   const Tensor a = tensor("bfloat16", {1, 2}, {1, 1});
   const Tensor b = tensor("bfloat16", {2, 4}, {1, 1, 1, 1, 0x1p-9, 0x1p-9, 0x1p-9, 0x1p-9});
   const Tensor c = tensor("bfloat16", {1, 4}, {1, 1, 1, 1});
@@ -453,7 +456,7 @@ TEST(AbftClose, Options) {
     EXPECT_THAT(explanation(c, matcher.threshold(spec).whole_rows()),
                 HasSubstr("none of 12 row checks above"));
   }
-  // A larger budget is a smaller kappa, and a larger D/T.
+  // A larger budget gives a smaller kappa, and so a larger D/T.
   const auto ratio = [&](double budget) {
     const std::string text = explanation(c, matcher.false_alarm_budget(budget));
     return std::stod(text.substr(text.find("D/T ") + 4));
@@ -470,7 +473,7 @@ TEST(AbftClose, TheAccumulatorsModel) {
     const std::string text = explanation(c, matcher);
     return std::stod(text.substr(text.find("D/T ") + 4));
   };
-  // Four products a rounding: half the deviation.
+  // If the machine rounds after four products, the deviation is half as large.
   EXPECT_NEAR(ratio(AbftClose(a, b).accumulated_as(model).confirm(false)),
               2 * ratio(AbftClose(a, b)), 0.02);
   DotModel half = model;
@@ -509,7 +512,7 @@ TEST(AbftClose, ResidualsOfTheCast) {
   EXPECT_THAT(explanation(wrong, matcher.accumulator(before)),
               StartsWith("which fails: 1 of 32 checks of 16 columns is above "
                          "residual_compensated"));
-  // The case has the accumulator beside its output.
+  // The case now has the accumulator beside its output.
   c.output().recorded["npu"].tensor = output;
   c.output().recorded["npu"].machine = "ascend910b";
   c.output().recorded["npu"].epilogue.accumulator = before;
@@ -570,7 +573,8 @@ TEST(AbftCloseEdges, WhatIsDescribedCanBeRead) {
   try {
     text = description_of(AbftClose(s.a, s.b).threshold("v_abft").false_alarm_budget(1e-6));
   } catch (const std::invalid_argument&) {
-    return;  // refused is as good: v_abft has no budget
+    // A refusal is right, too, because v_abft has no budget.
+    return;
   }
   const std::size_t begin = text.find("(threshold ") + 11;
   EXPECT_NO_THROW((void)parse_threshold(text.substr(begin, text.size() - begin - 1)));

@@ -1,4 +1,4 @@
-// AmplificationNear: what an index makes of a rounding.
+// Tests AmplificationNear, which expects that an index makes a large difference of a rounding.
 #include "assay/matchers/amplification.h"
 
 #include <cmath>
@@ -76,7 +76,8 @@ TEST(AmplificationNear, SeveralCoordinatesAnElement) {
   EXPECT_THAT(first, Not(AmplificationNear(std::vector<float>{1, 1, 1}, y)));
 }
 
-// deform_roi_pool end to end: rois of whole numbers whose sample lies at the image's end.
+// Tests deform_roi_pool as a whole, with rois of whole numbers and a sample at the end of the
+// image.
 TEST(AmplificationNear, DeformRoiPool) {
   const Format& f32 = format_named("float32");
   std::vector<double> boxes;

@@ -42,7 +42,8 @@ TEST(BlindMatchTest, APassSaysTheShareFromOnePercentOn) {
 }
 
 TEST(BlindMatchTest, OneNumberOverAllElementsIsTried) {
-  // 9 dB of signal to noise, and a cosine of 0.9, with all but the largest elements gone.
+  // If all but the largest elements are 0, there are still 9 dB of signal to noise and a cosine of
+  // 0.9.
   EXPECT_THAT(kZeroed, Not(SnrAtLeast(kExpected, 9)));
   EXPECT_THAT(explanation(kZeroed, SnrAtLeast(kExpected, 9)),
               HasSubstr("which cannot be trusted: the check is blind to 4 of the 6 elements that "

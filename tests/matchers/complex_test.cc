@@ -1,4 +1,4 @@
-// Matchers over complex numbers.
+// Tests matchers for complex numbers.
 #include <assay/matchers.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// Deterministic: the same bits every time, and which run and element differ.
+// Tests Deterministic: all runs must give the same bits, and a failure tells which run and element
+// differ.
 #include "assay/matchers/deterministic.h"
 
 #include <cmath>
@@ -37,7 +38,8 @@ TEST(Deterministic, CountsItsRuns) {
   EXPECT_EQ(calls, 3) << "the first run that differs is the last";
 }
 
-// A view of one buffer that each run writes to: what is compared is what was there after run 1.
+// Each run writes to one buffer and returns a view of it. The later runs are compared with what the
+// buffer held after run 1.
 TEST(Deterministic, ABufferThatIsReused) {
   std::vector<float> buffer = {0, 0};
   float value = 1;

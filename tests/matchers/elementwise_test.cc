@@ -1,4 +1,4 @@
-// CloseTo, WithinUlps and BitEqual: the arguments that they take, and their messages.
+// Tests CloseTo, WithinUlps and BitEqual: the arguments that they take, and their messages.
 #include <assay/matchers.h>
 #include <assay/matchers/eigen.h>
 #include <gtest/gtest-spi.h>
@@ -72,11 +72,12 @@ TEST(Elementwise, UlpsOf64Bits) {
     EXPECT_THAT(text, AllOf(HasSubstr(", 18 446 744 073 709 551 615 ulp"),
                             HasSubstr("would pass with ulp(18446744073709551615)")));
   }
-  // Within, so that only the zeros that would pass as well are against it.
+  // The output is within this limit, so that only one objection is left: zeros would pass as well.
   EXPECT_THAT(why(low, WithinUlps(high, kMost)), HasSubstr("an output of zeros would pass too"));
 }
 
-// EXPECT_THAT asks without words first, which takes no metrics: the answer is that with words.
+// EXPECT_THAT first matches without an explanation, for which no metrics are computed. The answer
+// must be the same as with an explanation.
 TEST(Elementwise, AnswersWithoutWordsAreTheSame) {
   const std::vector<float> reference = {1, 2, 3, 1e-9F};
   const auto expect_one_answer = [&](const std::vector<float>& actual,
@@ -117,7 +118,8 @@ TEST(Elementwise, VectorsAndSpans) {
               CloseTo(std::vector<Eigen::half>{Eigen::half(1.5F)}));
 }
 
-// "Vectors and spans of numbers": also those that may be written to, and those of a fixed length.
+// The matchers take vectors and spans of numbers. This includes spans that may be written to, and
+// spans of a fixed length.
 TEST(Elementwise, EverySpanHasAView) {
   EXPECT_TRUE(Viewable<std::span<const float>>);
   EXPECT_TRUE(Viewable<std::span<float>>);
@@ -194,7 +196,8 @@ TEST(Elementwise, TemporariesAreKept) {
   Case made;
   made.output().golden = temporary();
   const auto of_case = CloseTo(std::move(made));
-  std::vector<float> churn(1000, 7);  // what a dangling view would see
+  // A dangling view would probably read this memory.
+  std::vector<float> churn(1000, 7);
   const std::vector<float> out = {1, 2, 3};
   EXPECT_THAT(out, AllOf(tensor, vector, eigen, expression, of_case));
   const auto copy = tensor.rtol(0.5);
@@ -261,7 +264,7 @@ TEST(Elementwise, WhatCannotBeTrustedDoesNotMatch) {
                 current_test_command());
 }
 
-// Types that the compiler has for 16 bits, and bit patterns that it has no type for.
+// Tests the compiler's 16-bit types, and bit patterns for which it has no type.
 TEST(Elementwise, SixteenBits) {
   const std::vector<std::uint16_t> bits = {0x3f80, 0xbfc0, 0x4040}, same = bits;
   const std::vector<double> golden = {1, -1.5, 3};
@@ -364,7 +367,7 @@ TEST(Elementwise, Explanations) {
                               current_test_command())));
 }
 
-// The whole of what GoogleTest prints.
+// Compares the whole text that GoogleTest prints.
 TEST(Elementwise, FailureText) {
   const Eigen::MatrixXf reference = Eigen::MatrixXf::Constant(2, 2, 4);
   Eigen::MatrixXf out = reference;

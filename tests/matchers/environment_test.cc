@@ -1,4 +1,4 @@
-// MeetsStandard, and what the environment overrides.
+// Tests MeetsStandard, and what the environment overrides.
 #include <cstdlib>
 #include <initializer_list>
 #include <stdexcept>
@@ -32,7 +32,8 @@ class Environment {
 };
 
 const std::vector<float> kReference = {1, 2, 4};
-const std::vector<float> kNear = {1, 2.00001F, 4};  // 5e-6: within torch's 1.26e-5
+// 2.00001 is 1e-5 off, which is within torch's 1.26e-5.
+const std::vector<float> kNear = {1, 2.00001F, 4};
 const std::vector<float> kFar = {1, 2.1F, 4};
 
 TEST(MeetsStandard, ByName) {

@@ -1,4 +1,4 @@
-// SnrAtLeast, CosineAtLeast, RelativeL2AtMost and NoWorseThan.
+// Tests SnrAtLeast, CosineAtLeast, RelativeL2AtMost and NoWorseThan.
 #include "assay/matchers/metric.h"
 
 #include <cmath>
@@ -18,13 +18,13 @@ using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// With sum e^2 = 100 and sum (a - e)^2 = 0.01, the SNR is 40 dB and relative L2 is 0.01. Also a e =
-// 100.6 and |a| = sqrt(101.21).
+// With golden values e and outputs a, sum e^2 = 100 and sum (a - e)^2 = 0.01, so that the SNR is 40
+// dB and relative L2 is 0.01. The sum of a e is 100.6, and |a| = sqrt(101.21).
 const std::vector<double> kGolden = {6, 8};
 const std::vector<double> kOut = {6.1, 8};
 
 TEST(Metric, LimitsAtTheirValues) {
-  // 10 log10(100 / 0.01) with 6.1 - 6 rounded to float64 lies a little off 40.
+  // The SNR is a little off 40 dB, because 6.1 - 6 is rounded to float64.
   EXPECT_THAT(kOut, SnrAtLeast(kGolden, 39.9999));
   EXPECT_THAT(kOut, Not(SnrAtLeast(kGolden, 40.0001)));
   EXPECT_THAT(kOut, RelativeL2AtMost(kGolden, 0.0100001));

@@ -1,4 +1,5 @@
-// The notes of passes: properties in the test's XML, and lines that ASSAY_NOTES asks for.
+// Tests the notes of passes, which are properties in the test's XML and lines that ASSAY_NOTES asks
+// for.
 #include "assay/matchers/notes.h"
 
 #include <assay/matchers.h>
@@ -70,7 +71,8 @@ Ran run_program(const std::string& environment, const std::string& more = "") {
                                     "--gtest_output=xml:" + xml};
   if (!more.empty()) words.push_back(more);
   ProcessLimits limits;
-  limits.memory = -1;  // RLIM_INFINITY: sanitizers map all that there is
+  // The limit is RLIM_INFINITY, because sanitizers map all memory that there is.
+  limits.memory = -1;
   const Ended done = run_process({.words = words, .folder = folder.string(), .limits = limits});
   EXPECT_EQ(done.code, 0) << done.said;
   Ran ran{done.said, read_file(xml)};
@@ -86,7 +88,7 @@ int count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
-// The element of one test.
+// Returns the XML element of one test.
 std::string test_in(const std::string& xml, const std::string& name) {
   const std::size_t first = xml.find("name=\"" + name + "\"");
   EXPECT_NE(first, std::string::npos) << name;
@@ -125,7 +127,7 @@ TEST(Notes, AreCountedBeyondAHundred) {
   EXPECT_THAT(test, HasSubstr("name=\"assay_notes_left_out\" value=\"3\""));
 }
 
-// In a thread that outlives no test, before the first and after the last one.
+// Tells notes before the first test and after the last one.
 class OutsideATest : public testing::Environment {
   void SetUp() override { tell_notes({"outside a test"}); }
   void TearDown() override { tell_notes({"outside a test"}); }

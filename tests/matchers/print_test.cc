@@ -44,7 +44,7 @@ TEST(Print, EigenMatricesVectorsAndArrays) {
   EXPECT_LT(PrintToString(Eigen::MatrixXf::Zero(300, 300).eval()).size(), 100u);
 }
 
-// Parts of matrices and maps are short too.
+// Parts and maps of matrices are printed briefly, too.
 TEST(Print, EigenMapsBlocksAndExpressions) {
   Eigen::MatrixXf m = Eigen::MatrixXf::Constant(200, 200, 1.25F);
   EXPECT_LT(PrintToString(Eigen::Map<Eigen::MatrixXf>(m.data(), 200, 200)).size(), 100u);

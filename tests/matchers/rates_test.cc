@@ -1,4 +1,4 @@
-// DetectionRateAtLeast and FalseAlarmRateAtMost: the bound decides, not the rate.
+// Tests DetectionRateAtLeast and FalseAlarmRateAtMost: the confidence bound decides, not the rate.
 #include "assay/matchers/rates.h"
 
 #include <limits>
@@ -26,7 +26,7 @@ TEST(Rates, TheBoundDecides) {
   EXPECT_THAT((Rate{58, 58}), Not(DetectionRateAtLeast(0.95, 0.95)));
   EXPECT_THAT((Rate{0, 59}), FalseAlarmRateAtMost(0.05, 0.95));
   EXPECT_THAT((Rate{0, 58}), Not(FalseAlarmRateAtMost(0.05, 0.95)));
-  // A rate that is well above the limit, of too few trials.
+  // 9 of 10 is a rate well above the limit, but of too few trials.
   EXPECT_THAT((Rate{9, 10}), Not(DetectionRateAtLeast(0.8, 0.95)));
   EXPECT_THAT((Rate{900, 1000}), DetectionRateAtLeast(0.8, 0.95));
   EXPECT_THAT((Rate{1, 1000}), FalseAlarmRateAtMost(0.01, 0.95));

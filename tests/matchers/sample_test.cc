@@ -1,4 +1,4 @@
-// CloseTo(case).sample_rows(n): products without a golden result.
+// Tests CloseTo(case).sample_rows(n) on products without a golden result.
 #include <assay/matchers.h>
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
@@ -32,7 +32,8 @@ TEST(SampleRows, JudgesDrawnRowsAndChecksAll) {
   EXPECT_THAT(right, Not(CloseTo(c)));
   EXPECT_THAT(right, CloseTo(c).sample_rows(8));
   EXPECT_THAT(right, CloseTo(c).sample_rows(1000, 3));
-  // One wrong element: in a row that is drawn, or in one that the checksums see.
+  // A single wrong element is found, in a row that is drawn or in a row that only the checksums
+  // see.
   for (const std::int64_t element : {0, 700, 1499}) {
     Tensor wrong = copy_of(right);
     wrong.set_bits(element, wrong.bits_at(element) ^ 0x4000);

@@ -1,4 +1,4 @@
-// CloseTo of a case with several outputs, given by name.
+// Tests CloseTo of a case with several outputs, given by name.
 #include <assay/gate/case_outputs.h>
 #include <assay/matchers.h>
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ Tensor floats(const Values& values, const char* dtype = "float32") {
                              values);
 }
 
-// Top-k of x with a tie, and an output that is not compared.
+// Returns a case of the top k of x, with a tie and with an output that is not compared.
 Case top_k() {
   Case c;
   c.name = "topk";
@@ -48,7 +48,7 @@ TEST(SeveralOutputs, AreMatchedByName) {
                                                  {"indices", floats({2, 0, 3}, "int64")}};
   EXPECT_THAT(outputs, CloseTo(c));
   EXPECT_THAT(outputs, MeetsStandard("torch", c));
-  // A vector of pairs, and views.
+  // The outputs may be a vector of pairs with views.
   const std::vector<std::pair<std::string, TensorView>> views = {{"indices", outputs.at("indices")},
                                                                  {"values", outputs.at("values")}};
   EXPECT_THAT(views, CloseTo(c));

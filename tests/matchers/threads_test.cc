@@ -62,7 +62,7 @@ void expect_the_same_in_all_threads(const std::vector<Question>& questions) {
   std::vector<std::thread> threads;
   for (std::size_t t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
-      // Each begins elsewhere, so that different questions meet.
+      // Each thread begins with another question, so that different questions meet.
       for (std::size_t i = 0; i < questions.size(); ++i) {
         heard[t].push_back(questions[(i + 3 * t) % questions.size()]());
       }
