@@ -19,7 +19,7 @@ PAIRS = {
 }
 NUMBER = re.compile(r"(?<![\w.])(0[xX][0-9a-fA-F']+(?:\.[0-9a-fA-F]*)?(?:p[+-]?\d+)?|\d[\d']*\.?\d*"
                     r"(?:e[+-]?\d+)?)([fFuUlL]*)(?![\w.])")
-# A line that is one statement and declares nothing, so that it can be removed.
+# Matches a line that is one statement and declares nothing, so that it can be removed.
 STATEMENT = re.compile(
     r"(?:if \(.*\) .*|(?:\+\+|--)[\w.\->\[\]()*]+|[\w.\->\[\]()*:]+(?:\+\+|--)|"
     r"\*?[\w.\->:]+(?:\[[^=]*\]|\([^=]*\))*(?:[.\->]+\w+)* (?:[-+*/|&%^]|<<|>>)?= .*|"
@@ -39,7 +39,7 @@ class Mutant:
 
 
 def blanked(text):
-    """`text` with its comments and literals of text as blanks, of the same length and lines."""
+    """Returns `text` with its comments and literals of text as blanks, of the same length and lines."""
 
     def blank(match):
         if match.group("comment") or match.group("raw") or match.group("text") or match[0][0] == "'":

@@ -92,7 +92,7 @@ class Build:
 
 
 def candidates(root, rooms, seed):
-    """Mutants of each room without end, kinds in turn by chance: (room, path, mutant)."""
+    """Yields mutants of the rooms without end, as (room, path, mutant). The kinds of mutants take turns by chance."""
     streams = {}
     for room in rooms:
         kinds = {}
@@ -130,7 +130,7 @@ def equivalents(path=HERE / "equivalent.txt"):
 
 
 def listed(text):
-    """The names of tests in what --gtest_list_tests prints."""
+    """Returns the names of the tests that --gtest_list_tests prints."""
     names, suite = [], ""
     for line in text.splitlines():
         word = line.split("#")[0].strip()
@@ -214,7 +214,7 @@ def run(command, directory, seconds, environment):
 
 
 def programs_of(options, room):
-    """The test programs that are to see the mutants of a room: its own, unless --room-tests says else."""
+    """Returns the test programs that should detect the mutants of a room: its own, unless --room-tests names others."""
     named = dict(pair.split("=") for pair in options.room_tests.split(",") if pair)
     return [f"bin/{name}_test" for name in named.get(room, room).split("+")]
 
@@ -228,7 +228,7 @@ def parts_of(build, options, room):
 
 
 def judged(build, options, room, source, lines_changed, parts):
-    """The verdict over one mutant, with what killed it."""
+    """Returns the verdict on one mutant, with what killed it."""
     directory = pathlib.Path(tempfile.mkdtemp(prefix="mutant_", dir=options.temporary))
     environment = dict(os.environ, TMPDIR=str(directory), CCACHE_DISABLE="1", GTEST_FAIL_FAST="1",
                        GTEST_BRIEF="1")
@@ -330,7 +330,7 @@ def draw_all(options):
     ends = time.monotonic() + options.minutes * 60
 
     def one(room):
-        """Draws until one compiles."""
+        """Draws mutants until one compiles."""
         while not stop.is_set() and time.monotonic() < ends:
             with lock:
                 drawn = next(streams[room], None)
@@ -360,11 +360,11 @@ def draw_all(options):
                 return
 
     def control(room):
-        """The room's tests as they are, on this machine: without a mutant nothing may be killed."""
+        """Runs the room's tests on this machine without a mutant. None of them may fail."""
         path = next((build.root / "framework/assay" / room).glob("*.cc"))
         return judged(build, options, room, path, path.read_text(), parts[room])
 
-    # Rooms in turn, so that a draw that is cut short has some of each.
+    # The rooms take turns, so that a draw that is cut short has some mutants of each.
     turns = [room for i in range(max(wanted.values())) for room in rooms if i < wanted[room]]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         controls = {} if options.no_control else {r: pool.submit(control, r) for r in rooms}

@@ -11,7 +11,7 @@ import mutants
 
 HEAD = "int f(int a, int b) {\n"
 
-# Does what a program of GoogleTest does that has four tests, one of them disabled.
+# A program that behaves like one of GoogleTest with four tests, one of which is disabled.
 FAKE_TESTS = f"""#!{sys.executable}
 import json, sys
 options = dict(word[len("--gtest_"):].partition("=")[::2] for word in sys.argv[1:])
@@ -25,7 +25,7 @@ else:
                              for s, t in tests]}}, open(options["output"][len("json:"):], "w"))
 """
 
-# A line of a function's body, and all mutants of it.
+# Lines of a function's body, each with all of its mutants.
 LINES = [
     ("  if (a < 7) return g;", [
         ("comparison", "  if (a <= 7) return g;"), ("integer constant", "  if (a < 8) return g;"),
@@ -46,7 +46,8 @@ LINES = [
     ("  return a == b;", [
         ("comparison", "  return a != b;"), ("negated", "  return !(a == b);")]),
     ("  return 0;", [("integer constant", "  return 1;")]),
-    # Neither is another text: the same operand twice, twice nothing, words in texts and comments.
+    # Some changes of these lines would give the same text: the same operand twice, a 0 with a sign, and words in texts
+    # and comments.
     ("  h(a, a);", [("removed", "  ;")]),
     ("  double z = 0.0;", []),
     ("  std::vector<int> t;  // 3 < 4 + 5", []),
@@ -68,7 +69,7 @@ def run():
     assert [(m.kind, m.after[-13:-1]) for m in table] == [
         ("table", ".bits = 5 + b"[:12]), ("table", ".bits = 3 + b"[:12])] or len(table) == 2, table
     assert changes.is_same("f(a);", "f((a));") and not changes.is_same("f(a);", "f(b);")
-    # The same seed, the same mutants.
+    # The same seed gives the same mutants.
     with tempfile.TemporaryDirectory() as directory:
         root = pathlib.Path(directory)
         (root / "framework/assay/judge").mkdir(parents=True)
@@ -83,7 +84,7 @@ def run():
                           "Nor y.\n")
         assert mutants.equivalents(listed) == {("a.cc", "x = 1;", "x = 2;"): "Nobody reads x.",
                                                ("a.cc", "++y;", ";"): "Nor y."}
-        # A test that the file of durations does not know is measured, and one that is gone left out.
+        # A test that the file of durations does not have is measured, and a test that no longer exists is left out.
         program, times = root / "a_test", root / "durations.json"
         program.write_text(FAKE_TESTS)
         program.chmod(0o755)
