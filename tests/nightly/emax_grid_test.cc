@@ -1,4 +1,4 @@
-// The whole published e_max grid of the 910B, K and N up to 8192.
+// Compares the whole published e_max grid of the 910B, K and N up to 8192, with the emulated unit.
 #include "evidence/emax_grid.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Ten million clean rows, ten times those of the plan, with other inputs.
+// Tests ten million clean rows, ten times those of the plan, with other inputs.
 #include <gtest/gtest.h>
 
 #include "assay/campaign/results.h"

@@ -1,5 +1,5 @@
-// Every float32 through the vector path into the four formats that matter most: the same codes as
-// the scalar encode() gives, NaN, infinity and subnormals included.
+// Converts every float32 through the vector path to the four formats that matter most. The codes
+// are those of the scalar encode(), NaN, infinity and subnormals included.
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -1,4 +1,4 @@
-// A thousand random models, each given 16 products.
+// Identifies a thousand random models, each of which computes 16 products.
 #include <gtest/gtest.h>
 
 #include "identify/blind.h"

@@ -121,10 +121,10 @@ Drawn drawn(const Operator& op, std::uint64_t seed, Random& random) {
 
 // Properties of a case that decide if a machine's result is right and can be judged.
 struct Sizes {
-  double largest = 0;  // magnitude of an operand
-  double longest = 1;  // extent, and so the largest number of terms in a sum
-  double limit =
-      max_finite(format_named("float32"));  // of the narrowest format that a machine may compute in
+  double largest = 0;  // the largest magnitude of an operand
+  double longest = 1;  // the largest extent, and so the largest number of terms in a sum
+  // The largest value of the narrowest format that a machine may compute in.
+  double limit = max_finite(format_named("float32"));
 };
 
 Sizes sizes_of(const Case& c) {
@@ -178,7 +178,7 @@ bool flushes(const Case& c, const Machine& machine, const std::string& distribut
          (machine.name == "ascend910b" && c.op == "tanh");
 }
 
-// A machine's result, and the commands that judge it.
+// The right result of a machine, and the commands that judge it.
 struct RightResult {
   Case c;
   Tensor output;
@@ -230,7 +230,8 @@ TEST_P(RightByDefault, NoneFails) {
   }
   std::printf("%s: %d right results, %d untrusted\n", op.name.c_str(), judged, untrusted);
   EXPECT_EQ(judged, kResults);
-  // The bound may be as wide as a result whose terms cancel.
+  // If the terms of a result cancel, its bound may be as wide as the result. A few right results
+  // are therefore untrusted.
   EXPECT_LE(untrusted, kResults / 100);
 }
 

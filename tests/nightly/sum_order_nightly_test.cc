@@ -1,4 +1,4 @@
-// Random members of the families of orders of summation, many of them.
+// Tests many random members of the families of orders of summation.
 #include <gtest/gtest.h>
 
 #include "identify/sum_order_models.h"
