@@ -33,7 +33,7 @@ class Browser:
         self.answers, from_browser = os.pipe()
 
         def as_three_and_four():
-            # Above both, so that neither is closed before it is copied.
+            # The copies get numbers above 4, so that neither is closed before it is copied.
             first, second = os.dup(to_browser), os.dup(from_browser)
             while min(first, second) <= 4:
                 first, second = os.dup(first), os.dup(second)
@@ -126,7 +126,8 @@ class Browser:
     def complaints(self):
         """Returns errors of the page and of its scripts, dialogs, and everything that it requested
         from a network."""
-        self.value("0")  # what comes before has been said
+        # After this answer, all earlier events have arrived.
+        self.value("0")
         found = []
         for event in self.events:
             method, what = event["method"], event["params"]

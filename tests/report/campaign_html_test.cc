@@ -84,8 +84,8 @@ TEST(CampaignHtml, VoidGatesAndTooFewMatrices) {
   EXPECT_THAT(page, HasSubstr("<g class=\"c1 r0 faint\">"));
 }
 
-// Three results beside each other: rates that differ, rates without an interval, and series that
-// not all results have.
+// Shows three results beside each other: rates that differ, rates without an interval, and series
+// that not all results have.
 TEST(CampaignHtml, SideBySide) {
   campaign::SavedCampaign first = small(2, 10), second = small(2, 10), third = small(60, 10);
   second.name = "again";
@@ -100,8 +100,8 @@ TEST(CampaignHtml, SideBySide) {
   EXPECT_THAT(page, HasSubstr("<title>assay: Fault campaigns: by hand, again</title>"));
   EXPECT_THAT(page, HasSubstr(">3</b>results</div>"));
   EXPECT_THAT(page, HasSubstr("<p class=soft>with another seed</p>"));
-  // Compared are the false alarms of both other results and the faults of the second. The third
-  // result has another bit.
+  // The compared rates are the false alarms of both other results, and the faults of the second
+  // one. The third result has another bit.
   EXPECT_THAT(page, HasSubstr("<p>A and another result have 3 rates in common. The 95 % intervals "
                               "of 2 do not overlap."));
   EXPECT_THAT(page, HasSubstr("<th class=num>A, %<th>result<th class=num>its rate, %"));
@@ -166,7 +166,7 @@ TEST(CampaignHtml, CleanRowsThatSayNothing) {
               HasSubstr("<td colspan=6 class=soft>no clean rows were checked</td>"));
 }
 
-// Classes of faults, and faults that were drawn.
+// Tests classes of faults, and drawn faults.
 TEST(CampaignHtml, Classes) {
   campaign::SavedCampaign saved = small(2, 10);
   campaign::SavedCell& cell = saved.cells[0];
@@ -193,7 +193,7 @@ TEST(CampaignHtml, Classes) {
                               "class=num>3</td><td class=num>0</td><td class=num>0</td>"));
 }
 
-// Every verdict on a published rate.
+// Tests every verdict on a published rate.
 TEST(CampaignHtml, Published) {
   campaign::SavedCampaign saved = small(2, 10);
   campaign::SavedPublished p;
@@ -243,7 +243,7 @@ TEST(CampaignHtml, Published) {
   EXPECT_THAT(page, HasSubstr("<span>\u25c7 published</span>"));
 }
 
-// Gates that judge elements, and clean rows that were dismissed.
+// Tests the notes on gates that judge elements, and on clean rows that were dismissed.
 TEST(CampaignHtml, NotesOfOtherGates) {
   campaign::SavedCampaign saved = small(0, 10);
   saved.cells[0].result.gates[0].gate = "tolerance";

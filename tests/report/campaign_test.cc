@@ -20,7 +20,8 @@ using testing_samples::rate_of;
 
 TEST(RateText, EveryForm) {
   EXPECT_EQ(rate_text(rate_of(0, 0)), "-");
-  // 1 - 0.05^(1/100000) is 0.003 %, and 0.05^(1/1000) 99.7009 %; of 8 matrices 31.2 and 68.77 %.
+  // The bounds of all trials are 1 - 0.05^(1/100000) = 0.003 % and 0.05^(1/1000) = 99.7009 %. The
+  // bounds of 8 matrices are 31.2 % and 68.77 %.
   EXPECT_EQ(rate_text(rate_of(0, 100000)), "< 0.003 / 31");
   EXPECT_EQ(rate_text(rate_of(0, 1, 1)), "< 95 / 95");
   EXPECT_EQ(rate_text(rate_of(1000, 1000)), "100 (> 99.7009 / 68.77)");
@@ -35,7 +36,7 @@ TEST(RateText, EveryForm) {
   EXPECT_EQ(rate_text(near), "12.5 [0, 25]");
 }
 
-// One cell, two gates; bits 3 to 5 in one direction, and one drawn fault.
+// A plan of one cell with two gates, bits 3 to 5 in one direction, and one drawn fault.
 struct Small {
   campaign::Plan plan = campaign::check_plan(
       wire::parse_plan(R"({"schema": 1, "name": "small", "about": "by hand", "seed": 4, "cells": [
@@ -382,7 +383,7 @@ TEST(CampaignJson, CellsOfDatasets) {
             std::string::npos);
 }
 
-// A result without clean rows, and faults that could not be injected.
+// Tests a result without clean rows, and with faults that could not be injected.
 TEST(CampaignText, NothingToSay) {
   Small small;
   campaign::CellResult& r = small.results[0];

@@ -48,7 +48,8 @@ CaseReport remarked(const std::string& name, Verdict verdict, Remark remark,
   return c;
 }
 
-// A row whose sum is off, by one element whose bit 30 was flipped: 2^-127 for 3.
+// Returns the verdict on a row whose sum is off, because bit 30 of one element was flipped: it is
+// 2^-127 instead of 3.
 AbftVerdict flagged_row() {
   AbftVerdict v;
   v.outcome = Outcome::kFail;
@@ -283,7 +284,7 @@ TEST(GateReportText, OutputsWithoutAGoldenCase) {
       "c9 and 2 more; --strict makes them not comparable");
 }
 
-// Each text appears once, and there are at most eight.
+// The text shows each note once, and at most eight notes.
 TEST(GateReportText, Notes) {
   GateReport report;
   for (int i = 0; i < 10; ++i) {
@@ -399,7 +400,7 @@ TEST(GateReportJson, ColumnsWithoutAnElement) {
       "difference": 3.0, "threshold": 2.0, "z": "nan"})"));
 }
 
-// The JSON of a bound's fields besides its tolerance.
+// Tests the JSON of a bound's fields other than its tolerance.
 TEST(GateReportJson, Bounds) {
   const auto bound_of = [](const Bound& bound) {
     Verdict v = passing();
@@ -567,7 +568,7 @@ TEST(GateReportPage, Everything) {
   EXPECT_EQ(times(page, "<h3><code>sums</code>"), 0) << "it passes";
 }
 
-// Rows of the data: name, file, outcome, mismatches, ratio, bound, rank and kind.
+// A row of the page's data has the name, file, outcome, mismatches, ratio, bound, rank and kind.
 TEST(GateReportPage, Data) {
   const auto data = parsed(gate_data_json(everything()));
   EXPECT_EQ(data["several_files"], true);
@@ -619,7 +620,7 @@ TEST(GateReportPage, ARemarkIsSaidSomewhere) {
   EXPECT_EQ(data["rows"][0].back(), 0);
 }
 
-// Mismatches by blocks: for 64 x 96 elements, a block has two rows and three columns.
+// The map shows mismatches by blocks. For 64 x 96 elements, a block has two rows and three columns.
 TEST(GateReportPage, MapsOfMisses) {
   std::vector<double> values(64 * 96, 0);
   const Tensor golden = Tensor::from_values(format_named("float32"), {64, 96}, values);
@@ -636,7 +637,7 @@ TEST(GateReportPage, MapsOfMisses) {
             parsed("[64, 96, 2, 3, 32, [0, 2, 1023, 1]]"));
 }
 
-// Lists that give an overview are cut.
+// Long lists of the overview are cut.
 TEST(GateReportPage, LongListsAreCut) {
   GateReport report;
   for (int i = 0; i < 25; ++i) report.files.push_back(formatted("f{}.h5", i));
@@ -651,7 +652,8 @@ TEST(GateReportPage, LongListsAreCut) {
   EXPECT_THAT(page, HasSubstr("<code>f19.h5</code><br>and 5 more</dd>"));
   EXPECT_THAT(page, HasSubstr("<p>... and 2 more operators, which are in the table of cases.</p>"));
   EXPECT_THAT(page, HasSubstr("<details><summary>202 operators</summary>"));
-  // 13 producers of 15 or 16 outputs, the most frequent first; twelve are named.
+  // There are 13 producers of 15 or 16 outputs. The most frequent ones come first, and twelve are
+  // named.
   EXPECT_THAT(page, HasSubstr("<dt>producers</dt><dd>p0 (16), p1 (16), p2 (16), p3 (16), p4 (16), "
                               "p5 (16), p6 (16), p10 (15), p11 (15), p12 (15), p7 (15), p8 (15), 1 "
                               "more</dd>"));

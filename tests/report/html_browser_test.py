@@ -50,7 +50,8 @@ def off(golden, places, by=1.5):
     return output
 
 
-MISSES = 5  # index of its column if the columns are not grouped
+# The index of the column of mismatches, if the columns are not grouped.
+MISSES = 5
 
 
 class Page(unittest.TestCase):
@@ -130,7 +131,7 @@ class Page(unittest.TestCase):
         self.click("#cases th button")
         self.assertEqual(self.names()[:3], ["zeros", "row", "nan"])
         self.assertEqual(self.value("document.querySelector('#cases th').getAttribute('aria-sort')"), "descending")
-        # Sorted by a number, here the mismatches: the largest is first.
+        # If cases are sorted by a number, here the mismatches, the largest is first.
         self.click("#cases th button", MISSES)
         self.assertEqual(self.names()[:4], ["half", "block", "row", "nan"])
         self.click("#cases th button", MISSES)
@@ -189,7 +190,7 @@ class Page(unittest.TestCase):
         self.click(inside + " .repro button")
         self.assertEqual(self.value("window.pasted"), line)
         self.assertEqual(self.texts(inside + " .repro button"), ["copied"])
-        # It closes and opens again.
+        # The explanation closes and opens again.
         self.click("#cases td.name button")
         self.assertEqual(self.texts(inside), [])
         self.click("#cases td.name button")
@@ -202,7 +203,7 @@ class Page(unittest.TestCase):
         write(path, [(f"case{i}", evil, golden, {"p": off(golden, np.s_[1, 1])})
                      for i, evil in enumerate(EVIL)])
         (self.folder / "known.json").write_text(json.dumps({"schema": 1, "known_failures": [
-            # A reason with a control character is refused.
+            # A reason with a control character would be refused, so that it is removed.
             {"cases": f"case{i}", "reason": evil.replace("\x1b", ""), "expires": "2999-01-01"}
             for i, evil in enumerate(EVIL)]}))
         for more in ([], ["--known-failures", "known.json"]):
@@ -216,7 +217,8 @@ class Page(unittest.TestCase):
             self.assertEqual(len(self.texts("#cases tr.detail")), len(EVIL))
             page = self.value("document.body.innerText")
             for evil in EVIL:
-                shown = evil.replace("\x1b", "\\x1b")  # and directions of writing (base/printable.h)
+                # Directions of writing are also shown as escapes (base/printable.h).
+                shown = evil.replace("\x1b", "\\x1b")
                 self.assertIn(shown.replace("\u202e", "\\u202e").replace("\u202c", "\\u202c"), page)
             self.value("document.querySelectorAll('*').forEach(e => e.dispatchEvent(new Event('mouseover')))")
             self.assertEqual(self.value("typeof window.evil"), "undefined")
@@ -322,7 +324,7 @@ class Page(unittest.TestCase):
         self.assertEqual(self.cards(), {"cases": count, "pass": count - failed, "fail": failed})
         size = (self.folder / "page.html").stat().st_size
         self.assertLess(size, limit)
-        # This allows for a loaded machine. An idle one needs some tenths of it.
+        # The limit allows for a loaded machine. An idle machine needs some tenths of it.
         self.assertLess(seconds, 4)
         slow = self.value("""(() => { let most = 0; const e = document.getElementById('search');
             for (const text of ['layer1', 'layer19999', 'no such', '']) {

@@ -138,7 +138,7 @@ TEST(Html, DataAreRowsOfNumberedTexts) {
   EXPECT_EQ(detail["reproduce"], "layer7");
 }
 
-// The bins of a histogram, an octave each, with every element in one.
+// Each bin of a histogram is an octave, and every element is in one bin.
 TEST(Html, HistogramsAddUpToOctaves) {
   GateReport report;
   CaseReport c;

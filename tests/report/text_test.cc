@@ -174,7 +174,7 @@ TEST(Explain, TheToleranceOfferedPasses) {
   EXPECT_EQ(atol_short, 0) << "of 100 atol offered do not pass";
 }
 
-// This also holds if no element is listed.
+// No tolerance is offered for NaN, even if no element is listed.
 TEST(Explain, NoToleranceIsOfferedForNan) {
   JudgeOptions options;
   for (const std::size_t worst : {std::size_t{5}, std::size_t{0}}) {
