@@ -35,7 +35,7 @@ FRAMEWORK = {
     "report": ["wire"],
 }
 
-# The same of datasets/assay/datasets/, whose rooms stand on the framework too.
+# The rooms of datasets/assay/datasets/, each with the rooms that it stands on. They stand on the framework, too.
 DATASETS = {
     "datasets/checks": [],
     "datasets/store": ["datasets/checks"],
@@ -61,7 +61,7 @@ HOUSE = {
 # it.
 PAIRED = {"framework", "datasets", "matchers"}
 
-# These may include every library.
+# These folders may include every library.
 FREE = {"tests", "examples", "benchmarks"}
 
 # Rooms that a room reaches but must not include, because parsing runs no operators.
@@ -123,7 +123,7 @@ NOWHERE = [
 
 # Patterns that no public header may hold, because both compilers have to build it.
 NOT_PUBLIC = [
-    # It may stand in ASSAY_FORMAT_OF(), which the preprocessor guards.
+    # _Float16 may stand in ASSAY_FORMAT_OF(), which the preprocessor guards.
     (r"(?<!ASSAY_FORMAT_OF\()\b_Float16\b",
      "does not build on both compilers: keep it in a .cc, or use the bits"),
     (r"\bstd\s*::\s*format\b", "is not in libstdc++ 12: use assay::format of assay/base/text.h"),
@@ -180,7 +180,7 @@ TOKEN = re.compile(
     r"""(?P<comment>//(?:\\\n|[^\n])*|/\*[\s\S]*?\*/)"""
     r"""|(?P<raw>\b(?:u8|u|U|L)?R"(?P<fence>[^()\\\s]{0,16})\([\s\S]*?\)(?P=fence)")"""
     r"""|(?P<text>"(?:\\[\s\S]|[^"\\\n])*")"""
-    r"""|\b\d[\w'.]*"""  # a number, for the ' that separates its digits
+    r"""|\b\d[\w'.]*"""  # a number, because a ' may separate its digits
     r"""|'(?:\\.|[^'\\\n])*'""")
 
 
@@ -375,7 +375,7 @@ class House:
         else:
             pieces = cmake_options(source)
         for position, command, text in pieces:
-            if command in ("if", "elseif", "while", "message"):  # a guard against the option
+            if command in ("if", "elseif", "while", "message"):  # these guard against the option
                 continue
             for match in re.finditer(FAST_MATH, text):
                 self.report(name, line_of(source, position + match.start()),
