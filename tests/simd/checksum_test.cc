@@ -1,5 +1,5 @@
-// The checksum kernels on every SIMD target: on integers, whose sums are exact in any order, and
-// all targets against each other on values whose sums are not.
+// Tests the checksum kernels on every SIMD target. On integers, whose sums are exact in any order,
+// they are compared with plain sums. On other values, all targets must agree.
 #include "assay/simd/checksum.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr Storage kStorages[] = {Storage::kF64, Storage::kF32, Storage::kF16, Storage::kBf16};
 
-// Integers below 256 and specials, stored.
+// Returns the float16 code of an integer below 256 or of a special value.
 std::uint16_t half_code(double v) {
   if (std::isnan(v)) return 0x7e00;
   const std::uint16_t sign = std::signbit(v) ? 0x8000 : 0;
@@ -98,7 +98,8 @@ TEST_P(ChecksumTest, RowProducts) {
     for (std::size_t n = 0; n <= 40; ++n) {
       for (const std::size_t rows : {0u, 1u, 5u, 9u}) {
         const auto x = integers(n), y = integers(n), a = integers(rows * (n + 3));
-        const auto bytes = stored(storage, a);  // rows with a gap of three elements
+        // The rows have a gap of three elements.
+        const auto bytes = stored(storage, a);
         const std::size_t width = rows == 0 ? 0 : (bytes.size() - 1) / (rows * (n + 3)) * (n + 3);
         std::vector<double> ax(rows + 1, -7), aay(rows + 1, -7);
         row_products(storage, bytes.data(), static_cast<std::ptrdiff_t>(width), rows, n, x.data(),
@@ -132,7 +133,8 @@ TEST_P(ChecksumTest, RowSizes) {
         for (double& v : x) v = std::abs(v);
         for (double& v : y) v = std::abs(v);
         const auto a = integers(rows * (n + 3));
-        const auto bytes = stored(storage, a);  // rows with a gap of three elements
+        // The rows have a gap of three elements.
+        const auto bytes = stored(storage, a);
         const std::size_t width = rows == 0 ? 0 : (bytes.size() - 1) / (rows * (n + 3)) * (n + 3);
         for (const bool products : {false, true}) {
           std::vector<RowSizes> sizes(rows + 1, {-7, -7, -7});
@@ -223,7 +225,8 @@ TEST_P(ChecksumTest, OutputSums) {
             ASSERT_EQ(groups[g].square, square);
           } else {
             ASSERT_GE(groups[g].square, square);
-            ASSERT_LE(groups[g].square, 4 * square + 9 * 0x1p-6);  // a zero counts as the smallest
+            // A zero counts as the smallest number.
+            ASSERT_LE(groups[g].square, 4 * square + 9 * 0x1p-6);
           }
         }
       }
@@ -352,7 +355,8 @@ TEST_P(ChecksumTest, SpecialsReachTheirGroupsSums) {
   }
 }
 
-// With and without the sums of sizes, also where +infinity and -infinity have no sum.
+// Tests special values with and without the sums of sizes, also if +infinity and -infinity have no
+// sum.
 TEST_P(ChecksumTest, SpecialsReachTheirGroupsSizes) {
   for (const Storage storage : kStorages) {
     for (const std::size_t n : {21u, 300u}) {
@@ -431,7 +435,7 @@ TEST_P(ChecksumTest, PackedProducts) {
   }
 }
 
-// Whatever the kernels tell of three rows of `n` values that need rounding, as bits.
+// Returns all results of the kernels for three rows of `n` values that need rounding, as bits.
 std::vector<std::uint64_t> told(Storage storage, std::size_t n, std::size_t width) {
   Random random(7, n);
   const auto draw = [&](std::size_t count) {

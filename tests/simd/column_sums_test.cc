@@ -18,7 +18,7 @@ using Values = std::vector<double>;
 
 class ColumnSumsOnTargets : public OnEveryTarget {};
 
-// Column w of a row-major matrix of kSummedColumns columns.
+// Returns column w of a row-major matrix of kSummedColumns columns.
 Values column_of(const Values& matrix, std::int64_t w) {
   Values column;
   for (auto i = static_cast<std::size_t>(w); i < matrix.size(); i += kSummedColumns) {
@@ -27,8 +27,8 @@ Values column_of(const Values& matrix, std::int64_t w) {
   return column;
 }
 
-// Terms of one sign and of both, zeros of both signs, subnormal numbers, outliers, and terms whose
-// squares overflow: each of the columns is of another kind.
+// Returns terms of which each column is of another kind: of one sign and of both, zeros of both
+// signs, subnormal numbers, outliers, and terms whose squares overflow.
 Values drawn(std::int64_t n, std::uint64_t stream) {
   Random random(20261128, stream);
   Values terms;
@@ -49,10 +49,10 @@ Values drawn(std::int64_t n, std::uint64_t stream) {
 const std::int64_t kCounts[] = {0,  1,  2,  3,  4,  5,  7,   8,   9,    15,   16,   17,
                                 31, 32, 33, 63, 65, 80, 100, 257, 1023, 1025, 2049, 3000};
 
-// A column that is summed, together with the others or separately.
+// A column that is summed, either together with the others or separately.
 struct Summed {
   ColumnTerms columns;
-  std::int64_t kind, at;  // which column of drawn() it is, and its place among the columns
+  std::int64_t kind, at;  // the column's number in drawn(), and its place here
   const Values& terms;    // of the column
 };
 
@@ -111,7 +111,7 @@ TEST_P(ColumnSumsOnTargets, StridedSumsAreThoseOfLanes) {
   });
 }
 
-// The sum of the sizes of the sums of part(t) over the terms t of each of 4 segments.
+// Sums part(t) over the terms t of each of 4 segments. Returns the sum of the sizes of these sums.
 template <typename Part>
 double of_segments(const Values& terms, const Part& part) {
   double total = 0;
@@ -135,7 +135,7 @@ TEST_P(ColumnSumsOnTargets, RemaindersAreWhatRoundingToAGridLeaves) {
       OfColumns totals[kGrids];
       remainder_sums(s.columns, 4, units + s.kind - s.at, totals);
       for (int g = 0; g < kGrids; ++g) {
-        const double grid = std::ldexp(units[s.kind], -g);  // 0 below float64's range
+        const double grid = std::ldexp(units[s.kind], -g);  // this is 0 below float64's range
         const double wanted = of_segments(s.terms, [grid](double t) {
           return grid == 0 ? 0.0 : std::nearbyint(t / grid) * grid - t;
         });

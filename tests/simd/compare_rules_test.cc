@@ -1,5 +1,5 @@
-// Tolerances with floors, bounds of each element and ulps, over whole arrays: against the rules as
-// they are written down.
+// Compares tolerances with floors, bounds of each element and ulps, over whole arrays, with the
+// rules as they are written down.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ double tolerance_of(const Tolerance& t, double e, double by, double own) {
   double of = 0;
   switch (t.form) {
     case ToleranceForm::kSum: {
-      volatile double relative = t.rtol * size;  // rounded on its own, never fused
+      volatile double relative = t.rtol * size;  // rounded separately, never fused
       of = t.atol + relative;
       break;
     }
@@ -152,7 +152,7 @@ TEST_P(CompareRulesTest, SpecialsAreMisses) {
   }
 }
 
-// Float formats by their bits: exponent, mantissa.
+// A binary float format, described by the widths of its exponent and mantissa.
 struct BinaryFormat {
   int exponent_bits, mantissa_bits;
 
@@ -163,7 +163,7 @@ struct BinaryFormat {
             .drop = 52 - mantissa_bits,
             .rebias = static_cast<std::uint64_t>(min_exponent() + 1022) << mantissa_bits};
   }
-  // The value of an ordinal.
+  // Returns the value of an ordinal.
   double value(std::int64_t ordinal) const {
     const auto size = static_cast<std::uint64_t>(std::abs(ordinal));
     const auto field = static_cast<int>(size >> mantissa_bits);
@@ -193,7 +193,7 @@ TEST_P(CompareRulesTest, UlpsAreSteps) {
         for (std::size_t i = 0; i < n; ++i) {
           const auto any =
               static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(f.largest()) + 1));
-          // Some values around zero, with changes of sign and subnormals.
+          // Returns some values around zero, with changes of sign and subnormals.
           const std::int64_t e =
               (random.below(3) == 0 ? any % 9 : any) * (random.below(2) == 0 ? 1 : -1);
           const auto step = static_cast<std::int64_t>(random.below(2 * most + 2));
@@ -269,7 +269,7 @@ TEST_P(CompareRulesTest, Float32AsFloat64) {
           for (const std::size_t n : {1u, 17u, 64u, 2000u}) {
             RulePairs p = pairs_near(t, n, ++stream);
             expect_as_float64(p.actual, p.expected, t, of);
-            // Few are not proved, and errors of one size come in numbers.
+            // Many errors have the same size here, and float32 proves nearly all of them.
             for (std::size_t i = 0; i < n; ++i) {
               double& e = p.expected[i];
               e = std::copysign(0.5 + std::fmod(std::abs(e), 0.5), e);

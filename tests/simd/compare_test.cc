@@ -16,14 +16,14 @@ namespace {
 
 constexpr double kMax = std::numeric_limits<double>::max();
 
-// The rule as it is written down.
+// Applies the rule as it is written down, one element at a time.
 template <typename T>
 Comparison plain(const std::vector<T>& actual, const std::vector<T>& expected, double atol,
                  double rtol) {
   Comparison counts;
   for (std::size_t i = 0; i < actual.size(); ++i) {
     const auto a = static_cast<double>(actual[i]), e = static_cast<double>(expected[i]);
-    volatile double relative = rtol * std::abs(e);  // rounded on its own, never fused
+    volatile double relative = rtol * std::abs(e);  // rounded separately, never fused
     const bool within = std::isfinite(a) && std::isfinite(e) && std::abs(a - e) <= atol + relative;
     counts.mismatches += within ? 0 : 1;
     counts.zero_within += std::isfinite(e) && std::abs(e) <= atol + relative ? 1 : 0;
@@ -140,7 +140,8 @@ TEST_P(CompareTest, CountsWhatZerosWouldNotMiss) {
 }
 
 TEST_P(CompareTest, EachStepIsRounded) {
-  // Errors within one rounding of their bound: a fused multiply-add would judge some otherwise.
+  // The errors lie within one rounding of their bound, so that a fused multiply-add would judge
+  // some of them otherwise.
   Random random(10, 3);
   const std::size_t n = 4003;
   std::vector<double> actual(n), expected(n);
@@ -191,7 +192,7 @@ TEST_P(CompareTest, ANanBoundClearsNothing) {
   const std::vector<double> ones(70, 1.0), zeros(70, 0.0);
   EXPECT_EQ(count_mismatches(ones.data(), ones.data(), 70, kNan, 0), 70);
   EXPECT_EQ(count_mismatches(ones.data(), ones.data(), 70, 0, kNan), 70);
-  // infinity times zero: the bound is no number
+  // Infinity times zero is NaN, so that the bound is not a number and every element is a mismatch.
   EXPECT_EQ(count_mismatches(ones.data(), zeros.data(), 70, 0, kInfinity), 70);
 }
 

@@ -26,7 +26,7 @@ bool same(double a, double b) {
   return a == b && std::signbit(a) == std::signbit(b);
 }
 
-// float16 by its definition.
+// Returns the value of a float16 code by its definition.
 double half_value(std::uint16_t code) {
   const int exponent = (code >> 10) & 31, mantissa = code & 1023;
   double size = std::ldexp(1024 + mantissa, exponent - 25);
@@ -116,7 +116,7 @@ TEST_P(SimdConvertTest, Tables) {
   }
 }
 
-// The processor's own rounding to float32 is the peer of a spec that describes float32.
+// The processor's own rounding to float32 is the peer of a RoundSpec that describes float32.
 TEST_P(SimdConvertTest, RoundsToFloat32AsTheProcessorDoes) {
   const RoundSpec spec{29, 0x1p-126, 0x1p-149, 0x1.fffffep127};
   Random random(11, 9);
@@ -158,7 +158,8 @@ TEST_P(SimdConvertTest, SaysWhetherAnythingOverflowed) {
       values[at] = -65520;
       EXPECT_TRUE(round_float64(half, values.data(), n));
       EXPECT_EQ(values[at], -kInfinity);
-      EXPECT_FALSE(round_float64(half, values.data(), n));  // infinity is no overflow
+      // An infinity that was there before is not an overflow.
+      EXPECT_FALSE(round_float64(half, values.data(), n));
     }
   }
 }

@@ -1,4 +1,5 @@
-// The digits of panels against a plain reading of each element, on every SIMD target.
+// Compares the digits of panels with those of a plain reading of each element, on every SIMD
+// target.
 #include "assay/simd/digits.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +24,7 @@ struct Panel {
   std::vector<double> values;
 };
 
-// An element times powers of 2 until it is an odd integer.
+// Adds the digits of an element, which is multiplied by powers of 2 until it is an odd integer.
 void add_digits(double x, Digits& digits) {
   int exponent = 0;
   double significand = std::frexp(std::abs(x), &exponent);
@@ -75,7 +76,8 @@ TEST_P(DigitsTest, AreThoseOfEachElement) {
   }
 }
 
-// One of each at every place among others: what vectors do not read, and what they must read right.
+// Puts one special element at every place among others: elements that vectors do not read, and
+// elements that they must read right.
 TEST_P(DigitsTest, OneOfAKind) {
   using Limits = std::numeric_limits<double>;
   for (const double one :

@@ -18,7 +18,7 @@ INSTANTIATE_TEST_SUITE_P(OnTarget, SimdDrawTest, testing::ValuesIn(available_tar
 
 constexpr std::uint64_t kSeeds[] = {0, 7, 0xffffffffu, ~std::uint64_t{0}, 0x123456789abcdef0u};
 
-// The scalar oracle: a Random draws them one after another.
+// Draws values by the scalar oracle, which is a Random that draws one after another.
 template <typename T, typename Draw>
 std::vector<T> one_by_one(std::uint64_t seed, std::uint64_t stream, std::size_t n, Draw draw) {
   Random random(seed, stream);
@@ -77,7 +77,7 @@ TEST_P(SimdDrawTest, AnyPartIsThePartOfTheWhole) {
 }
 
 TEST_P(SimdDrawTest, StudentTIsItsScalarOracle) {
-  // Few degrees of freedom take large powers, many take tiny ones.
+  // Few degrees of freedom take large powers, and many take tiny powers.
   for (const double nu : {0.5, 1.0, 2.5, 3.0, 30.0, 1e6, 1e9}) {
     for (const std::size_t n : {1u, 7u, 16u, 5001u}) {
       for (const std::uint64_t begin : {0u, 3u}) {
@@ -97,7 +97,7 @@ TEST_P(SimdDrawTest, StudentTIsItsScalarOracle) {
   }
 }
 
-// The block's number goes through all 64 bits of the counter.
+// The number of a block uses all 64 bits of the counter.
 TEST_P(SimdDrawTest, PositionsBeyond32Bits) {
   for (const std::uint64_t block :
        {std::uint64_t{0xfffffffe}, std::uint64_t{1} << 40, (std::uint64_t{1} << 63) - 20}) {

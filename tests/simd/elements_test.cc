@@ -1,4 +1,5 @@
-// Elements of a product one by one against a plain loop, the same bits on every SIMD target.
+// Compares elements of a product with a plain loop, one by one. Every SIMD target gives the same
+// bits.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -51,7 +52,9 @@ TEST_P(ElementsTest, SameBitsAsAPlainLoop) {
         for (const int recipe : {0, 1, 2}) {
           const std::ptrdiff_t stride = n + 2;
           std::vector<double> a(at(k)), b(at(k * stride) + 1), start(at(n));
-          const auto draw = [&] {  // floats, as operands are; the second kind cancels
+          // Draws float32 numbers, as operands are. Those of recipe 2 are small integers, whose
+          // sums may cancel.
+          const auto draw = [&] {
             const double v = random.normal() * (recipe == 1 ? std::exp2(20 * random.normal()) : 1);
             return static_cast<double>(static_cast<float>(recipe == 2 ? std::round(8 * v) : v));
           };
@@ -94,7 +97,8 @@ TEST_P(ElementsTest, InfinityAndNanStay) {
   const double a[] = {1, 1};
   const double b[] = {kInfinity, 1, 2, 3, kInfinity, -kInfinity};
   ElementSums s[3];
-  element_sums(2, 3, 1, a, b, 3, nullptr, s);  // columns inf + 3, 1 + inf, 2 - inf
+  // The sums of the columns are inf + 3, 1 + inf and 2 - inf.
+  element_sums(2, 3, 1, a, b, 3, nullptr, s);
   EXPECT_EQ(s[0].reference, kInfinity);
   EXPECT_EQ(s[1].reference, kInfinity);
   EXPECT_EQ(s[2].reference, -kInfinity);

@@ -16,7 +16,7 @@ namespace {
 
 class ErrorBrackets : public OnEveryTarget {};
 
-// One element after the other.
+// Adds one element to the bracket, as the kernel does with many.
 void add(bool relative, double value, double e, std::vector<double>& between, ErrorBracket& b) {
   if (!std::isfinite(value) || !std::isfinite(e)) return;
   double error = std::abs(value - e);
@@ -45,7 +45,7 @@ TEST_P(ErrorBrackets, AreThoseOfOneElementAfterTheOther) {
       for (const bool relative : {false, true}) {
         std::vector<double> values(n), expected(n), to(n + 1, -7), between;
         for (std::size_t i = 0; i < n; ++i) {
-          // A few sizes, so that errors are equal to the bounds, too.
+          // The values have only a few sizes, so that some errors equal the bounds.
           expected[i] = static_cast<double>(random.below(9)) / 4 - 1;
           values[i] = expected[i] + static_cast<double>(random.below(7)) / 8;
           if (random.below(5) == 0) values[i] = specials[random.below(7)];
@@ -62,7 +62,7 @@ TEST_P(ErrorBrackets, AreThoseOfOneElementAfterTheOther) {
         EXPECT_EQ(got.at_low, wanted.at_low);
         EXPECT_EQ(got.between, wanted.between);
         EXPECT_EQ(got.at_high, wanted.at_high);
-        // Numbers that are float32 have the same errors, read as such.
+        // Numbers that float32 holds have the same errors if they are read as float32.
         std::vector<float> floats(values.begin(), values.end()),
             expected_floats(expected.begin(), expected.end());
         ErrorBracket of_floats{low, high}, of_doubles{low, high};
@@ -85,8 +85,8 @@ TEST_P(ErrorBrackets, AreThoseOfOneElementAfterTheOther) {
   EXPECT_GT(seen, 0);
 }
 
-// Errors about the bounds to the last bit, of all sizes, also of zeros, NaN, infinities and of what
-// float32 has not.
+// Tests errors that are at the bounds or one last bit off, of all sizes. Also tests zeros, NaN,
+// infinities and numbers that float32 does not hold.
 TEST_P(ErrorBrackets, AboutTheBoundsAreThoseOfOneElementAfterTheOther) {
   Random random(12, 4);
   const double specials[] = {0.0, -0.0, kNan, kInfinity, -kInfinity, 0x1.fffffep127, 0x1p-149};
@@ -108,7 +108,8 @@ TEST_P(ErrorBrackets, AboutTheBoundsAreThoseOfOneElementAfterTheOther) {
           if (random.below(3) == 0) off *= std::ldexp(random.uniform(), 2);
           expected[i] = static_cast<float>(random.below(4) == 0 && !relative ? 0 : e);
           values[i] = static_cast<float>(static_cast<double>(expected[i]) + off);
-          if (random.below(9) == 0) {  // in float32 the error is the bound, but it is not
+          // Computed in float32, the error is the bound. The exact error is not.
+          if (random.below(9) == 0) {
             values[i] = static_cast<float>(random.below(2) == 0 ? low : high);
             expected[i] = random.below(2) == 0 ? -0x1p-40F : 0x1p-40F;
           }

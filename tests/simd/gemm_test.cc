@@ -1,4 +1,4 @@
-// The tile kernels against plain loops, on every SIMD target.
+// Compares the tile kernels with plain loops, on every SIMD target.
 #include "assay/simd/gemm.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ class TileTest : public OnEveryTarget {
     rows = chunk_tile_shape().rows;
     columns = chunk_tile_shape().columns;
   }
-  // Indices into a packed tile.
+  // Return indices into a packed tile.
   std::size_t a_at(std::int64_t i, int r) const { return static_cast<std::size_t>(i * rows + r); }
   std::size_t b_at(std::int64_t i, int j) const {
     return static_cast<std::size_t>(i * columns + j);
@@ -47,7 +47,8 @@ class TileTest : public OnEveryTarget {
     for (float& v : c) v = static_cast<float>(draw() * 1000);
   }
 
-  // A chunk's exact sum in integers, and the processor's conversion to float32.
+  // Returns the expected result: a chunk's exact sum in integers, converted to float32 by the
+  // processor.
   std::vector<float> expected(int chunk, std::int64_t k) const {
     std::vector<float> result = c;
     for (int r = 0; r < rows; ++r) {
@@ -84,7 +85,7 @@ TEST_P(TileTest, ChunksAreRoundedOnce) {
   }
 }
 
-// Settles every question with a fixed number, and records the questions.
+// Answers every question of the kernel with a fixed number, and records the questions.
 struct Recorder {
   struct Question {
     int row, column;
@@ -143,7 +144,7 @@ TEST_P(TileTest, TheGuardAsksWhereItCouldGoEitherWay) {
     bool asked;
   } const cases[] = {{1.0, false},
                      {1 + 0x1p-24, true},            // a tie
-                     {1 + 0x1p-24 + 0x1p-41, true},  // nearer than the guard
+                     {1 + 0x1p-24 + 0x1p-41, true},  // nearer to a tie than the guard
                      {1 + 0x1p-24 - 0x1p-41, true},
                      {1 + 0x1p-24 + 0x1p-39, false},  // farther
                      {1 + 0x1p-24 - 0x1p-39, false},
@@ -199,7 +200,7 @@ TEST_P(TileTest, Multiples) {
       c[c_at(r, j)] = kept;
     }
   }
-  // Far above and far below the quantum.
+  // Also tests numbers far above and far below the quantum.
   c[c_at(0, 0)] = 0x1.fffffep127f;
   EXPECT_TRUE(tile_is_multiple(c.data(), stride(), 0, largest));
   EXPECT_TRUE(tile_is_multiple(c.data(), stride(), -100, largest));
@@ -268,7 +269,7 @@ TEST_P(CompensatedTest, TheErrorIsWhatWasRoundedAway) {
     for (std::size_t j = 0; j < n; ++j) {
       ASSERT_EQ(spread[j], 1 + std::abs(error[j]));
       ASSERT_EQ(c[j], start[j] + a * b[j]);
-      // The exact value, in two parts by the processor's fused multiply-add.
+      // Computes the exact value in two parts, by the processor's fused multiply-add.
       const double product = a * b[j], product_error = std::fma(a, b[j], -product);
       const long double exact = static_cast<long double>(start[j]) +
                                 static_cast<long double>(product) +
@@ -301,7 +302,7 @@ TEST_P(CompensatedTest, EveryPositionGivesTheSameBits) {
   }
 }
 
-// Many products at a time are one after the other.
+// Many products in one call give the same sums as one product after the other.
 TEST_P(CompensatedTest, ColumnsAddTheirProductsInOrder) {
   Random random(12, 23);
   for (const std::int64_t n : {1, 5, 37, 70}) {
@@ -334,7 +335,8 @@ TEST_P(CompensatedTest, DotCarriesTheErrorOfEveryProduct) {
     const double start = random.normal();
     long double exact = static_cast<long double>(start), sizes = 0;
     for (std::size_t i = 0; i < k; ++i) {
-      // 26 bits each: their products are exact in float64, and a few of them in long double.
+      // The factors have 26 bits each, so that their products are exact in float64, and sums of a
+      // few of them in long double.
       a[i] = std::ldexp(static_cast<double>(random.below(1 << 26)) - 0x1p25, -26);
       b[i] = std::ldexp(static_cast<double>(random.below(1 << 26)) - 0x1p25, -26);
       exact += static_cast<long double>(a[i]) * static_cast<long double>(b[i]);

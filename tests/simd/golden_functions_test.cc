@@ -1,4 +1,4 @@
-// The golden functions of arrays against their scalar oracle and MPFR, on every target.
+// Compares the golden functions of arrays with their scalar oracle and MPFR, on every target.
 #include "assay/simd/golden_functions.h"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ bool of_positive(GoldenFunction f) {
 class GoldenFunctionsTest : public OnEveryTarget {
  protected:
   // Expects the oracle's bits if the quick way is sure, and the unchanged argument otherwise. The
-  // indices of the latter must be right. Returns how many they are.
+  // indices of the unchanged arguments must be right. Returns their number.
   static std::size_t expect_oracle(const Function& f, const std::vector<double>& x) {
     std::vector<double> y = x;
     std::vector<std::uint32_t> left(x.size());
@@ -109,7 +109,7 @@ TEST_P(GoldenFunctionsTest, CommonArgumentsAreSettled) {
     if (i % 2 == 0) positive[i] = 1 + x[i] / 64;
   }
   for (const Function& f : kFunctions) {
-    // gelu_tanh's exp ends at -19.5.
+    // gelu_tanh has no quick way below -19.5, where its exp ends.
     const bool ends = f.function == GoldenFunction::kGeluTanh;
     if (ends)
       std::replace_if(
@@ -136,7 +136,7 @@ TEST_P(GoldenFunctionsTest, AnyLengthAndNothingBeyondIt) {
   }
 }
 
-// The functions in 300 bits.
+// Computes the functions in 300 bits.
 class Mpfr {
  public:
   Mpfr() {
@@ -185,7 +185,7 @@ class Mpfr {
  private:
   static double ulp_of(double x) { return std::ldexp(1.0, std::ilogb(x) - 52); }
 
-  // x / unit modulo 1, in 2^-64.
+  // Returns the fractional part of x / unit, in units of 2^-64.
   std::uint64_t fraction(mpfr_srcptr x, double unit) {
     mpfr_div_d(t_, x, unit, MPFR_RNDN);
     mpfr_floor(x_, t_);

@@ -1,4 +1,5 @@
-// Golden rows against double-double arithmetic of one element after the other, on every target.
+// Compares golden rows with double-double arithmetic of one element after the other, on every
+// target.
 #include "assay/simd/golden_norms.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +36,7 @@ std::vector<double> softmax_oracle(const std::vector<double>& x) {
   return y;
 }
 
-// exp(factor x - max factor x) and their sum.
+// Returns exp(factor x - max factor x) of each element, and their sum in `sum`.
 std::vector<double> exponentials_oracle(const std::vector<double>& x, double factor,
                                         DoubleDouble& sum) {
   const double top =
@@ -78,7 +79,7 @@ void expect_same_bits(const std::vector<double>& y, const std::vector<double>& e
 
 constexpr std::size_t kLengths[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 64, 100, 1001};
 
-// Rows of many kinds. The larger the number, the harder the rows.
+// Returns a row of one of several kinds. The larger the number of the kind, the harder the row.
 constexpr int kKinds = 8;
 std::vector<double> row(Random& random, std::size_t n, int kind) {
   std::vector<double> x(n);
@@ -183,7 +184,8 @@ TEST_P(GoldenNormsTest, Normalise) {
       EXPECT_EQ(y[n], 7);
     }
   }
-  // Not rows of one element or of zeros over 0, nor those that have an element at the mean.
+  // The quick way settles most rows. It does not settle rows of one element, rows of zeros with eps
+  // 0, and rows with an element at the mean.
   EXPECT_GT(settled, rows * 7 / 10);
 }
 

@@ -1,5 +1,5 @@
-// The metrics of a block, against the same formulas one element at a time: equal to the last bit,
-// on every target.
+// Compares the metrics of a block with the same formulas, one element at a time. They are equal to
+// the last bit on every target.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,8 @@ namespace assay::simd {
 namespace {
 
 struct Format {
-  int mantissa_bits, min_exponent;  // of the smallest normal value
+  // min_exponent is that of the smallest normal value.
+  int mantissa_bits, min_exponent;
 };
 constexpr Format kFloat32 = {23, -126}, kFloat16 = {10, -14}, kFloat64 = {52, -1022};
 
@@ -66,7 +67,7 @@ std::size_t bin_of(double size, int lowest, int bits, std::size_t bins) {
   const double low = std::ldexp(1.0, lowest);
   if (!(size >= low)) return 0;
   const double octave = std::floor(std::log2(size));
-  // log2 rounds: settle the octave by comparing.
+  // log2 is rounded, so that comparisons must settle the octave.
   int o = static_cast<int>(std::min(octave, 2000.0));
   while (std::ldexp(1.0, o) > size) --o;
   while (o < 1023 && std::ldexp(1.0, o + 1) <= size) ++o;
@@ -198,7 +199,7 @@ class MetricsBlockTest : public OnEveryTarget {};
 INSTANTIATE_TEST_SUITE_P(OnTarget, MetricsBlockTest, testing::ValuesIn(available_targets()),
                          target_of);
 
-// A value of the format near x.
+// Returns a value of the format near x.
 double round_to(const MetricsSpec& spec, double x) {
   if (!std::isfinite(x) || spec.drop == 0) return x;
   const double quantum =
@@ -273,8 +274,8 @@ TEST_P(MetricsBlockTest, Float32StraightFromTheTensors) {
   }
 }
 
-// Single parts, without the tables, are what limits need. They give the same numbers to the last
-// bit as all parts together, for every format that float32 holds.
+// Limits need only single parts of the metrics, without the tables. These parts are the same
+// numbers to the last bit as in all parts together, for every format that float32 holds.
 TEST_P(MetricsBlockTest, PartsAreThoseOfAll) {
   struct Part {
     unsigned part;
@@ -297,7 +298,8 @@ TEST_P(MetricsBlockTest, PartsAreThoseOfAll) {
       for (const int spread : {2, 12}) {
         ++seed;
         Blocks b = random_blocks(spec, n, seed, spread, seed % 3 != 0, false);
-        if (f.mantissa_bits == 23) {  // a relative error of exactly 1e-4
+        // Element 3 has a relative error of exactly 1e-4.
+        if (f.mantissa_bits == 23) {
           b.expected[3] = 0x1.01918p+0;
           b.actual[3] = 0x1.019818p+0;
         }
@@ -378,7 +380,8 @@ TEST_P(MetricsBlockTest, IntegersAndGivenDistances) {
   compare(spec, {kInfinity, kInfinity, kInfinity}, b, errors.data(), given.data());
 }
 
-// The edges of the histograms: the bins' own limits, far below and far above them.
+// Tests values at the edges of the histograms: at the bins' own limits, and far below and far above
+// them.
 TEST_P(MetricsBlockTest, EdgesOfTheBins) {
   const MetricsSpec spec = spec_of(kFloat64);
   Blocks b;

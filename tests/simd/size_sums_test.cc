@@ -14,7 +14,7 @@ namespace {
 
 class SizeSumsOnTargets : public OnEveryTarget {};
 
-// One sum, one product after the other.
+// Computes one sum, one product after the other.
 void sized_one_by_one(const SizedUnit& unit, std::int64_t k, const double* a_size,
                       const double* a_aligned, const double* b_size, const double* b_aligned,
                       double& sum, double& cut) {

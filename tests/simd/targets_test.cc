@@ -31,7 +31,7 @@ TEST_F(TargetsTest, ForcesEachAndGoesBack) {
   for (const std::string& target : targets) {
     force_target(target);
     EXPECT_EQ(target_name(), target);
-    // The kernels follow: the narrower the vectors, the narrower the tile.
+    // The kernels follow the target: the narrower its vectors, the narrower the tile.
     EXPECT_LE(chunk_tile_shape().columns, best.columns) << target;
   }
   force_target(targets.back());

@@ -62,7 +62,7 @@ TEST_P(WeightedErrorsOnTargets, AreThoseOfOneKeyAfterTheOther) {
         }
       }
       for (int i = 0; i < 5; ++i) EXPECT_EQ(got[i], wanted[i]) << keys << " keys, sum " << i;
-      // Without a depth the others are the same.
+      // Without a depth, the other sums are the same.
       of.depth = of.drift = nullptr;
       std::vector<double> fewer[3];
       for (auto& sums : fewer) sums.resize(width);
