@@ -20,7 +20,8 @@ import sys
 import tempfile
 import time
 
-SECONDS_FOR_CHANGES = 100  # no file is begun after them
+# After this time, no further file is begun.
+SECONDS_FOR_CHANGES = 100
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -53,7 +54,7 @@ def clang_tidy(build, files):
 
 
 def changed_files(commit):
-    """The sources of framework/ that differ from the commit, or whose header does."""
+    """Returns the sources of framework/ that differ from the commit, or whose header differs."""
     names = subprocess.run(["git", "diff", "--name-only", "--diff-filter=d", commit, "--", "framework"], cwd=ROOT,
                            check=True, capture_output=True, text=True).stdout.split("\n")
     sources = {(ROOT / name).with_suffix(".cc") for name in names if name.endswith((".h", ".cc"))}
@@ -77,7 +78,7 @@ def tidied(database, files, seconds=float("inf")):
         if time.monotonic() > end:
             left.append(file)
             return 0, ""
-        # g++ has warnings of its own.
+        # Some warnings are known only to g++, and clang-tidy must not complain about them.
         ran = subprocess.run(["clang-tidy", "-p", database, "--quiet",
                               "--extra-arg=-Wno-unknown-warning-option", str(file)], cwd=ROOT,
                              capture_output=True, text=True)

@@ -38,7 +38,7 @@ def git(*arguments):
 
 
 def files_of(commit):
-    """Pairs of a path and its text."""
+    """Yields pairs of a path and its text."""
     names = git("ls-tree", "-r", "--name-only", commit) if commit else git("ls-files")
     for path in names.split("\n"):
         if not path.startswith(tuple(folder + "/" for folder in FOLDERS)) or not path.endswith(ENDINGS):
@@ -50,7 +50,7 @@ def files_of(commit):
                 with open(path, encoding="utf-8") as file:
                     yield path, file.read()
             except FileNotFoundError:
-                continue  # deleted and not yet committed
+                continue  # the file is deleted, but this is not yet committed
 
 
 def main():
