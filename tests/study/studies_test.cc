@@ -1,5 +1,5 @@
-// The results of each study with few repeats: numbers that do not depend on luck, and numbers that
-// can also be computed in another way.
+// Tests the results of each study with few repeats: numbers that do not depend on luck, and numbers
+// that can also be computed in another way.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ std::string text_at(const StudyTable& t, std::size_t row, std::size_t column) {
 
 // -- fma --
 
-// A product and a sum of few bits in extended precision, which rounds neither.
+// Extended precision rounds neither the product nor the sum, because both have few bits.
 float one_rounding(float a, float x, float b) {
   return static_cast<float>(static_cast<long double>(a) * x + b);
 }
@@ -62,7 +62,7 @@ TEST(StudyFma, SumsThatCancelLoseAllDigitsByASecondRounding) {
   EXPECT_EQ(number_at(errors, 2, 4), 0);
   EXPECT_GT(number_at(errors, 2, 5), 0x1p22);
   EXPECT_LE(number_at(errors, 2, 6), 0x1p24);
-  // The same draws by another arithmetic: how many results differ.
+  // Counts the results that differ, with the same draws and by another arithmetic.
   Random random(4, 100);
   int differ = 0;
   for (int i = 0; i < 500; ++i) {
@@ -83,7 +83,7 @@ TEST(StudyFma, SumsThatCancelLoseAllDigitsByASecondRounding) {
 TEST(StudyFma, IndicesFlipWhereASecondRoundingDoesIt) {
   const StudyResult result = study_fma({.repeats = 1});
   const StudyTable& t = result.table("indices");
-  // The published example, then the first ten.
+  // The rows are the published example, and then the first ten indices that change.
   ASSERT_EQ(t.rows.size(), 11u);
   std::size_t flips = 0;
   for (int a = 1; a <= 64; ++a) {
@@ -114,12 +114,13 @@ TEST(StudyFma, IndicesFlipWhereASecondRoundingDoesIt) {
   EXPECT_TRUE(result.findings[3].holds);
 }
 
-// Boxes from y1 to y1 + size, 7 bins each, scale 1/16: a bin begins at y1 / 16 - 1/2 plus so many
-// times its height, which is rounded to float32.
+// Boxes from y1 to y1 + size have 7 bins each, at a scale of 1/16. A bin begins at y1 / 16 - 1/2
+// plus a multiple of the height of a bin, which is rounded to float32.
 TEST(StudyFma, CoordinatesOfRegionsFlipAsTheirSumsDo) {
   const StudyResult result = study_fma({.repeats = 1});
   std::int64_t flips = 0, all = 0;
-  std::set<std::pair<int, int>> over_the_end;  // of an image that is 12 pixels high
+  // The image is 12 pixels high.
+  std::set<std::pair<int, int>> over_the_end;
   std::vector<std::vector<std::string>> first;
   for (int size = 1; size <= 256; ++size) {
     const float bin = static_cast<float>(size) / 16 / 7;
@@ -193,7 +194,7 @@ constexpr double kRecorded[2][5] = {
 
 TEST(StudyReduction, OneDrawIsSummedAsByHandAndAsOnAnH200) {
   const StudyResult result = study_reduction({.seed = 1, .repeats = 1});
-  // In float32, sums in every order are plain loops.
+  // Plain loops compute the float32 sums in every order.
   const std::vector<double> x = drawn("float32");
   long double exact = 0;
   float sequential = 0;
@@ -236,7 +237,7 @@ TEST(StudyReduction, OneDrawIsSummedAsByHandAndAsOnAnH200) {
     }
   }
   EXPECT_NEAR(number_at(published, 1, 2), static_cast<double>(exact), 1e-9);
-  // Parts of K change bits, tiles of M and N none.
+  // Parts of K change bits of the result. Tiles of M and N do not.
   const StudyTable& tiles = result.table("tiles");
   ASSERT_EQ(tiles.rows.size(), 12u);
   for (std::size_t row = 0; row < 12; ++row) {
@@ -261,7 +262,7 @@ TEST(StudyFp8, RoundedProductsByAnotherArithmetic) {
   ASSERT_EQ(t.rows.size(), 11u);
   // Products of 0.01 and 0.01 are below half of the smallest e4m3: all is noise.
   for (std::size_t column = 2; column < 8; ++column) EXPECT_EQ(number_at(t, 0, column), 0);
-  // A scale of 64, rounded by the format's own ties away from 0.
+  // The values are scaled by 64, and rounded to the format with ties away from 0.
   const Format& e4m3 = format_named("float8_e4m3fn");
   const auto rounded = [&](double v) {
     return std::clamp(round_to(e4m3, v, Rounding::kNearestAway), -448.0, 448.0);

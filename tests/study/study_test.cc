@@ -1,4 +1,4 @@
-// The table of studies, and what their data have in common.
+// Tests the table of studies, and what their data have in common.
 #include "assay/study/study.h"
 
 #include <gmock/gmock.h>
@@ -47,7 +47,7 @@ TEST(StudyTest, Histograms) {
   EXPECT_EQ(s.y, (std::vector<double>{4, 1, 0, 3}));
 }
 
-// The numbers follow from the seed, not from the threads.
+// The numbers depend on the seed, and not on the number of threads.
 TEST(StudyTest, ThreadsDoNotMatter) {
   StudyOptions one{.seed = 5, .repeats = 4, .threads = 1}, three = one;
   three.threads = 3;

@@ -19,7 +19,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// The tree of a sum of float32.
+// Returns the tree of a float32 sum.
 SumTree reveal(std::int64_t n, const std::function<float(std::vector<float>)>& sum) {
   return reveal_sum_tree({n, 0x1p60, 1, [&](const std::vector<double>& rows) {
                             std::vector<double> out;
@@ -52,7 +52,7 @@ TEST(SumTreeTest, ByHand) {
             "((0 + 5) + ((1 + 4) + (2 + 3)))");
 }
 
-// Each model of a chunk, by the scalar oracle itself.
+// Tests each model of a chunk, summed by the scalar oracle itself.
 TEST(SumTreeTest, NodesOfSeveralTerms) {
   const auto line = [](const char* machine, const char* dtype, int chunk, std::int64_t n) {
     DotModel model = dot_model(machine_named(machine), format_named(dtype));
@@ -93,7 +93,7 @@ TEST(SumTreeTest, RowsSayWhatToExpect) {
             "((((0 + 1) + (2 + 3)) + (4 + 5)) + (6 + 7))");
 }
 
-// A tree of additions that was drawn, at random, and is found again.
+// Returns a random tree of additions, which must be found again.
 SumTree drawn(Random& random, std::vector<std::int64_t> terms) {
   if (terms.size() == 1) return {SumNode::kTerm, terms[0], {}};
   std::vector<std::int64_t> sides[2] = {{terms[0]}, {}};
@@ -157,10 +157,10 @@ TEST(SumTreeTest, WhatNoTreeExplains) {
   EXPECT_EQ(error(4, [](auto x) { return x[0] + 0.5F; }),
             "no summation tree explains the probe of terms 0 and 1: it kept 1.152921504606847e+18 "
             "of 2 units");
-  // Compensated: nothing is ever lost.
+  // A compensated sum loses nothing, so that no tree explains it.
   EXPECT_THAT(error(4, [](auto x) { return x[1] + x[2] + x[3]; }),
               HasSubstr("no summation tree explains the probe of terms 0 and "));
-  // An order that depends on the values.
+  // The order of this sum depends on the values.
   EXPECT_THAT(error(4,
                     [](auto x) {
                       return std::abs(x[1]) > 1 ? ((x[3] + x[2]) + x[1]) + x[0]
