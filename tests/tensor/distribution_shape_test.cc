@@ -24,7 +24,7 @@ std::vector<double> drawn(const std::string& text) {
 
 using Probability = std::function<double(double)>;
 
-// sqrt(n) times the largest distance between the draws' distribution and P(X <= x).
+// Returns sqrt(n) times the largest distance between the draws' distribution and P(X <= x).
 double distance(std::vector<double> values, const Probability& below) {
   std::sort(values.begin(), values.end());
   const auto n = static_cast<double>(values.size());
@@ -62,7 +62,7 @@ std::vector<Row> rows() {
       {"truncated_normal", truncated(-1, 1)},
       {"truncated_normal,low=-0.25,high=3", truncated(-0.25, 3)},
       {"truncated_normal,low=-5,high=-4", truncated(-5, -4)},
-      // In the upper tail, by the lower one: 1 - P is precise there.
+      // In the upper tail, 1 - P is computed from the lower tail, in which it is precise.
       {"truncated_normal,low=6,high=7",
        [](double x) { return 1 - (normal(-x) - normal(-7)) / (normal(-6) - normal(-7)); }},
       {"folded_normal,mean=1", [](double x) { return normal(x - 1) - normal(-x - 1); }},
@@ -88,7 +88,8 @@ TEST(DistributionShapeTest, KolmogorovSmirnov) {
   }
 }
 
-// The test sees what it should: 3 percent of scale or mean, and clamping for truncation.
+// The distance shows wrong distributions: 3 to 5 percent of scale or mean, and clamping in place of
+// truncation.
 TEST(DistributionShapeTest, AWrongDistributionIsFar) {
   EXPECT_GT(distance(drawn("normal,deviation=1.05"), normal), kLimit);
   EXPECT_GT(distance(drawn("normal,mean=0.03"), normal), kLimit);
@@ -103,7 +104,8 @@ TEST(DistributionShapeTest, AWrongDistributionIsFar) {
 TEST(DistributionShapeTest, Moments) {
   struct Expected {
     const char* text;
-    double mean, variance, fourth;  // central moments; a fourth of 0 is not checked
+    // These are central moments. A fourth moment of 0 is not checked.
+    double mean, variance, fourth;
   };
   const double e = std::numbers::e;
   // Truncated to [-1, 1]: variance 1 - 2 phi(1) / (2 Phi(1) - 1).

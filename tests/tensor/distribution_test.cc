@@ -1,5 +1,5 @@
-// The table of distributions: what it reads and refuses, its bits, and what its rows are made of.
-// Their shapes as distributions: distribution_shape_test.cc.
+// Tests the table of distributions: what it reads and refuses, its bits, and what its rows are made
+// of. distribution_shape_test.cc tests the shapes of the distributions.
 #include "assay/tensor/distribution.h"
 
 #include <gmock/gmock.h>
@@ -146,7 +146,7 @@ TEST(DistributionTest, RefusesShapesAndFormats) {
 
 // -- Addresses ------------------------------------------------------------------------------------
 
-// Rows with parameters that take every way through the code.
+// Distributions with parameters that take every way through the code.
 const char* const kWays[] = {"normal,mean=1",
                              "uniform",
                              "truncated_normal,low=0.5,high=4",
@@ -189,7 +189,8 @@ TEST(DistributionTest, PartsEqualTheWhole) {
   }
 }
 
-const Shape kSeveralParts = {3, 300, 251};  // each of many blocks
+// Each part has many blocks.
+const Shape kSeveralParts = {3, 300, 251};
 
 TEST(DistributionTest, ThreadsAgree) {
   for (const char* text : kWays) {
@@ -333,7 +334,7 @@ TEST(DistributionTest, NormalIsWhatRandomDraws) {
   }
 }
 
-// Rounded once: through float32 some of these values would come out differently.
+// Values are rounded only once. Through float32, some of them would come out differently.
 TEST(DistributionTest, ValuesAreRoundedOnce) {
   const Shape shape = {1 << 16};
   const std::vector<double> wide = drawn("normal", shape);
@@ -354,7 +355,7 @@ TEST(DistributionTest, ClampedIsClamped) {
   }
 }
 
-// The inputs of `assay calibrate`.
+// `assay calibrate` draws its inputs in this way.
 TEST(DistributionTest, FoldedIsTheMagnitude) {
   const std::vector<double> plain = drawn("normal,mean=1", {5000});
   const std::vector<double> folded = drawn("folded_normal,mean=1,shift=0.5,scale=0.25", {5000});
@@ -393,7 +394,7 @@ TEST(DistributionTest, OutlierChannelsAreWholeChannels) {
     EXPECT_EQ(scaled_channels("outlier_channels,count=9,axis=1", {3, 9, 50}, 1, seed).size(), 9u);
     EXPECT_EQ(scaled_channels("outlier_channels,count=2", {2, 5000}, 1, seed).size(), 2u);
   }
-  // One in each part of the axis, and another with another seed.
+  // One channel is scaled in each part of the axis, and another seed scales other channels.
   std::set<std::int64_t> first;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const auto channels = scaled_channels("outlier_channels,count=4", {2, 100}, 1, seed);
@@ -504,7 +505,7 @@ TEST(DistributionTest, CorrelatedTensorsShareAPart) {
     }
     return products / std::sqrt(squares_a * squares_b);
   };
-  // z1 against rho z1 + (1 - rho) z2: rho / sqrt(rho^2 + (1 - rho)^2).
+  // The correlation of z1 and rho z1 + (1 - rho) z2 is rho / sqrt(rho^2 + (1 - rho)^2).
   EXPECT_NEAR(correlation("correlated,rho=1", "correlated,rho=0.5"), std::sqrt(0.5), 0.02);
   EXPECT_NEAR(correlation("correlated,rho=1", "correlated,rho=0.9"), 0.9 / std::sqrt(0.82), 0.02);
   EXPECT_NEAR(correlation("correlated,rho=1", "correlated,rho=0"), 0, 0.02);
@@ -512,7 +513,7 @@ TEST(DistributionTest, CorrelatedTensorsShareAPart) {
   EXPECT_NEAR(correlation("correlated,rho=1", "correlated,rho=-0.6,standard=1"), -0.6, 0.02);
   EXPECT_NEAR(correlation("correlated,rho=1", "correlated,rho=1"), 1, 1e-12);
   EXPECT_EQ(drawn("correlated,rho=0", shape), drawn("normal", shape));
-  // Along K: a row of A and a column of B hold the same.
+  // Along K, a row of A and a column of B hold the same numbers.
   const std::vector<double> a = drawn("correlated,rho=1,axis=-1", {3, 50}, 1, 8),
                             b = drawn("correlated,rho=1,axis=-2", {50, 4}, 1, 9);
   for (std::size_t k = 0; k < 50; ++k) {

@@ -1,4 +1,4 @@
-// Views of DLPack tensors: layouts, dtype codes, and what is refused.
+// Tests views of DLPack tensors: layouts, dtype codes, and what is refused.
 #include "assay/tensor/dlpack.h"
 
 #include <gmock/gmock.h>

@@ -161,7 +161,7 @@ TEST(ViewTest, ShapeAndDataMustAgree) {
             "2^63");
 }
 
-// Reads by strides, written as loops.
+// Reads elements by strides, in plain loops.
 std::vector<double> read_plainly(const float* data, const Shape& shape, const Strides& strides) {
   std::vector<double> result;
   std::vector<std::int64_t> index(shape.size(), 0);
@@ -190,7 +190,7 @@ TEST(StridesTest, EveryKindIsReadInRowMajorOrder) {
                {{4, 5}, {-5, -1}, false},                                  // backwards
                {{4, 5}, {0, 1}, false},                                    // one row, broadcast
                {{4, 5}, {0, 0}, false},                                    // one element, broadcast
-               {{1, 5}, {99, 1}, true},  // the stride of a single row says nothing
+               {{1, 5}, {99, 1}, true},  // the stride of a single row does not matter
                {{4, 1}, {1, 99}, true},          {{2, 3, 4}, {12, 4, 1}, true},
                {{2, 3, 4}, {4, 8, 1}, false},     // dimensions exchanged
                {{2, 3, 700}, {1, -2, 3}, false},  // rows longer than a buffer
@@ -239,7 +239,7 @@ TEST(ViewTest, MultiIndexIsTheInverse) {
   EXPECT_EQ(v.multi_index(0), (std::vector<std::int64_t>{0, 0, 0}));
   EXPECT_EQ(v.multi_index(17), (std::vector<std::int64_t>{1, 1, 1}));
   EXPECT_EQ(v.multi_index(23), (std::vector<std::int64_t>{1, 2, 3}));
-  // Row-major whatever the strides.
+  // Indices are in row-major order, whatever the strides are.
   EXPECT_EQ(v.transposed().multi_index(23), (std::vector<std::int64_t>{1, 3, 2}));
 }
 
