@@ -1,4 +1,5 @@
-// The JSON that describes arrays: in the header of safetensors, and in files beside raw bytes.
+// Tests the JSON that describes arrays: in the header of safetensors, and in files beside raw
+// bytes.
 #include "assay/wire/array_header.h"
 
 #include <gmock/gmock.h>

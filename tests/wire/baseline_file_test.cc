@@ -1,4 +1,4 @@
-// Baselines and lists of known failures: the contents of the files, and the errors in them.
+// Tests baselines and lists of known failures: the contents of the files, and the errors in them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@
 namespace assay::wire {
 namespace {
 
-// A file with a text, as long as the test lives.
+// Holds a file with a text, which is removed after the test.
 class ListFile : public testing::Test {
  protected:
   ~ListFile() override { std::filesystem::remove(path_); }

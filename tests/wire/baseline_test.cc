@@ -1,4 +1,5 @@
-// A baseline as its file: a line a case, in natural order, and read back as it was.
+// Tests a baseline as its file: it has a line for each case, in natural order, and is read back as
+// it was.
 #include "assay/wire/baseline.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Results of campaigns read back: what is taken, and every way in which a file can be wrong.
+// Tests results of campaigns that are read back: what is accepted, and every way in which a file
+// can be wrong.
 #include "assay/wire/campaign_results_file.h"
 
 #include <gtest/gtest.h>
@@ -86,8 +87,8 @@ TEST(CampaignResults, WhatTheyHold) {
   EXPECT_EQ(cell.published[0][1].word, "void");
   EXPECT_EQ(cell.published[0][1].variant, "april");
   EXPECT_EQ(cell.published[0][1].agrees, std::nullopt);
-  // 55 faults could be checked, and 49 have a D/T. The 6 that were let through count at 1: not
-  // above.
+  // 55 faults could be checked, and 49 of them have a D/T. The other 6 were let through. They count
+  // with a D/T of 1, which is not above the threshold.
   const campaign::RatioCounts all = campaign::ratios_of_faults(gate);
   EXPECT_EQ(all[simd::kBinAtOne], 6);
   EXPECT_EQ(campaign::above(all, simd::kBinAtOne), 20);
@@ -99,7 +100,7 @@ TEST(CampaignResults, WhatTheyHold) {
   }
 }
 
-// An elementwise gate knows no D/T below 1, and no rate of what was not to be judged.
+// An elementwise gate has no D/T below 1, and no rate for elements that could not be judged.
 TEST(CampaignResults, RocOfElementwiseGates) {
   campaign::SavedCampaign saved = parse_campaign_results(kResults, "r.json");
   campaign::GateResult& gate = saved.cells[0].result.gates[0];
@@ -112,7 +113,7 @@ TEST(CampaignResults, RocOfElementwiseGates) {
   EXPECT_TRUE(campaign::roc(gate).empty());
 }
 
-// The message for results in which one place is another.
+// Returns the message for results in which one value is replaced.
 std::string message(const char* pointer, const nlohmann::ordered_json& value) {
   auto json = nlohmann::ordered_json::parse(kResults);
   json[nlohmann::ordered_json::json_pointer(pointer)] = value;
@@ -194,7 +195,8 @@ TEST(CampaignResults, OfOldVersionsAreRefused) {
       "again");
 }
 
-// Cut anywhere, nested without end, or with any member gone: one error, and never a crash.
+// Results that are cut anywhere, are nested without end, or lack any member give one error, and
+// never a crash.
 TEST(CampaignResults, DamagedInAnyWay) {
   const std::string text = kResults;
   for (std::size_t n = 0; n < text.size(); ++n) {

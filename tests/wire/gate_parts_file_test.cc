@@ -1,4 +1,4 @@
-// The parts of a gate's result: what is joined, and what is refused.
+// Tests how the parts of a gate's result are joined, and what is refused.
 #include "assay/wire/gate_parts_file.h"
 
 #include <gmock/gmock.h>

@@ -19,7 +19,7 @@
 namespace assay::wire {
 namespace {
 
-// The result of one comparison, as a document to change.
+// Returns the result of one comparison as a document that tests can change.
 nlohmann::json result_document() {
   const Tensor t = Tensor::from_values(format_named("float32"), {3}, std::vector<double>{1, 2, 4});
   const Tensor other =
@@ -109,7 +109,7 @@ TEST(ResultsFile, SeveralVerdicts) {
   EXPECT_EQ(results_error(document), "'cases' must be an array");
 }
 
-// A gate writes only these unless --histograms is given.
+// A gate writes only the main metrics unless --histograms is given.
 TEST(ResultsFile, MainMetricsAreNotEnough) {
   const Tensor t = Tensor::from_values(format_named("float32"), {3}, std::vector<double>{1, 2, 4});
   GateReport report;

@@ -1,4 +1,4 @@
-// Machines of the user's own, as files.
+// Tests machines of the user's own, as files.
 #include "assay/wire/machine_file.h"
 
 #include <gmock/gmock.h>

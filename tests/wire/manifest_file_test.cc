@@ -1,4 +1,4 @@
-// The list of an unpacked folder: what is written comes back, and what is wrong is named.
+// Tests the list of an unpacked folder: what is written is read back, and what is wrong is named.
 #include "assay/wire/manifest_file.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ Manifest whole_manifest() {
   return manifest;
 }
 
-// NaN equals itself here, and -0 is not 0.
+// Expects the same attributes. NaN equals NaN here, and -0 is not 0.
 void expect_same(const std::map<std::string, Attribute>& read,
                  const std::map<std::string, Attribute>& given) {
   ASSERT_EQ(read.size(), given.size());

@@ -1,4 +1,4 @@
-// Dumps of msprobe: the calls with their tensors, and what no dump looks like.
+// Tests dumps of msprobe: the calls with their tensors, and files that are not a dump.
 #include "assay/wire/msprobe_file.h"
 
 #include <gmock/gmock.h>

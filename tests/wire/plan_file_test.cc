@@ -1,4 +1,4 @@
-// Campaign plans from JSON: what they expand to, and what their mistakes are answered with.
+// Tests campaign plans from JSON: what they expand to, and the messages for mistakes in them.
 #include "assay/wire/plan_file.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ std::string message_of(const std::string& text) {
 std::string plan_of(const std::string& cell, const std::string& more = "") {
   return formatted(R"({{"schema": 1, "name": "x", {}"cells": [{{{}}}]}})", more, cell);
 }
-// A right cell in which the value of one key is replaced.
+// Returns a right cell in which the value of one key is replaced.
 std::string cell_with(const std::string& key, const std::string& value) {
   const std::vector<std::pair<std::string, std::string>> parts = {{"dtype", R"("bfloat16")"},
                                                                   {"shape", "[4, 8, 6]"},
@@ -115,10 +115,10 @@ TEST(PlanFile, ListsExpand) {
   EXPECT_EQ(names_of(plan)[1], "bfloat16 4x8x6 u ascend910b");
   EXPECT_EQ(names_of(plan)[2], "bfloat16 8x8x8 normal ascend910b");
   EXPECT_EQ(names_of(plan)[15], "float16 8x8x8 u exact");
-  // One machine is not in the name.
+  // If a cell has only one machine, the name of the cell leaves it out.
   EXPECT_EQ(names_of(parse(plan_of(cell_with("", ""))))[0], "bfloat16 4x8x6 normal");
   EXPECT_EQ(parse(plan_of(cell_with("", ""))).cells[0].machine->name, "ascend910b");
-  // The operator's own format of the result.
+  // Without output_dtype, the output has the operator's own format.
   EXPECT_EQ(parse(plan_of(cell_with("dtype", R"("float8_e4m3fn")"))).cells[0].output->name,
             "float32");
 }
@@ -250,7 +250,7 @@ TEST(PlanFile, OutOfRange) {
             "p.json: cell 1: precision: 'looks' must be at least 1");
 }
 
-// The tables' own words, after the place.
+// A message gives the place, and then the text of the table that does not have the word.
 TEST(PlanFile, UnknownWords) {
   EXPECT_THAT(message_with("machine", R"("ascend910")"),
               AllOf(StartsWith("p.json: cell 1: "), HasSubstr("did you mean 'ascend910b'?")));
@@ -337,7 +337,7 @@ TEST(PlanFile, Datasets) {
             "p.json: cell 1: no case of /plans/d.h5 matches 'none'");
 }
 
-// The names of a gate's threshold in published tables.
+// A plan may give the names that a gate's threshold has in published tables.
 TEST(PlanFile, Variants) {
   const std::string cell = cell_with("gates", R"(["v_abft", "a_abft"])");
   const campaign::Plan plan = parse(plan_of(cell, R"("variants": [

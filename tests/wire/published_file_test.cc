@@ -1,4 +1,4 @@
-// Tables of published rates: heads in any order, what is left out, and what is refused.
+// Tests tables of published rates: heads in any order, what is left out, and what is refused.
 #include "assay/wire/published_file.h"
 
 #include <gtest/gtest.h>

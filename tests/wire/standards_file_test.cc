@@ -1,4 +1,4 @@
-// Standards of the user's own: what a file gives, and what its mistakes are answered with.
+// Tests standards of the user's own: what a file gives, and the messages for mistakes in it.
 #include "assay/wire/standards_file.h"
 
 #include <gmock/gmock.h>
@@ -69,7 +69,7 @@ TEST(StandardsFile, EveryKey) {
   EXPECT_EQ(bound("int32").rtol, 0) << "integers: equality";
 }
 
-// Rules, groups of limits, how a limit is met.
+// A file may give rules, groups of limits, and how a limit is met.
 TEST(StandardsFile, AllThatAPublishedRowSays) {
   const auto custom = parse_standards(file_of(R"("growth": "linear",
         "dtypes": {"float16": {"rtol": 0.5, "atol": 0.125, "rule": "either", "or_ulp": 1, "share": 0.01},

@@ -1,5 +1,5 @@
-// Standards as a file: the meaning of each key, and a file of the published ones, which reads back
-// the same.
+// Tests standards as a file: the meaning of each key, and a file of the published ones, which reads
+// back the same.
 #include <gtest/gtest.h>
 
 #include <algorithm>
