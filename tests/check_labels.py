@@ -15,7 +15,7 @@ LABELS = {"slow", "unsanitized", "threads", "unit"}
 
 
 def entries(text):
-    """The fields of each line: name, labels, reason."""
+    """Yields the fields of each line: name, labels, reason."""
     for number, line in enumerate(text.splitlines(), 1):
         if line and not line.startswith("#"):
             fields = line.split(None, 2)

@@ -20,7 +20,8 @@ import xml.etree.ElementTree
 
 ALLOWED = pathlib.Path(__file__).with_name("skipped.txt")
 SLOW_SECONDS = 10
-# A slow test that is much faster needs no label. Less than half is not noise of the machine.
+# A test that needs less than half of SLOW_SECONDS does not need the label slow. A smaller difference may be noise of
+# the machine.
 NOT_SLOW_SECONDS = 5
 
 
@@ -43,11 +44,12 @@ def labels_of_tests(build):
 
 
 def skipped_parts(result):
-    """Names of what was skipped: TEST, or TEST/PART."""
+    """Returns the names of what was skipped: TEST, or TEST/PART."""
     if result.skipped:
         return [result.name]
     parts = re.findall(r"^\[  SKIPPED \] ([\w/]+\.[\w/]+)", result.output, re.M)
-    if not parts:  # --gtest_brief=1 prints only the places
+    # With --gtest_brief=1, GoogleTest prints only the places.
+    if not parts:
         parts = re.findall(r"([\w.]+):\d+: Skipped$", result.output, re.M)
     found = re.findall(r"^ *(\w+) \((\S+)\)(?: \[.*\])?(?:\n.*)? \.\.\. skipped ", result.output, re.M)
     parts += [f"{where.removeprefix('__main__.').split('.')[0]}.{name}" for name, where in found]

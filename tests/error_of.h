@@ -1,4 +1,5 @@
-// The message of a caller's mistake, and of what went wrong outside.
+// Functions that return the message of an error, if a caller made a mistake or something outside
+// went wrong.
 #pragma once
 
 #include <stdexcept>
@@ -17,7 +18,7 @@ std::string error_of(Call call) {
   return "no error";
 }
 
-// The same of any std::runtime_error.
+// Returns the message of the std::runtime_error that the call throws, or "no error".
 template <typename Call>
 std::string failure_of(Call call) {
   try {

@@ -23,7 +23,8 @@ inline std::vector<std::string> lines_of(const std::filesystem::path& path) {
   return lines;
 }
 
-// `file` is a path below tests/. Its lines that begin with # are comments, and are kept.
+// Compares `lines` with those of `file`, which is a path below tests/. Lines of the file that begin
+// with # are comments, and are kept.
 inline void expect_recorded(const std::string& file, const std::vector<std::string>& lines) {
   const std::filesystem::path recorded = std::filesystem::path(ASSAY_SOURCE_DIR) / "tests" / file;
   const std::filesystem::path received =

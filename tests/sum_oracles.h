@@ -1,4 +1,4 @@
-// Scalar oracles of sums: values instead of slots, by recursion.
+// Scalar oracles of sums. They compute with values instead of slots, by recursion.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,8 @@ inline double as_read(const VectorArithmetic& unit, double x) {
   return flushes && std::abs(x) < min_normal(*unit.format) ? std::copysign(0.0, x) : x;
 }
 
-// A tree over x[0], x[stride], ...: its left part is the largest power of two below n.
+// Returns the sum of n elements x[0], x[stride], ... by a tree, whose left part is the largest
+// power of two below n.
 inline double tree(const VectorArithmetic& unit, std::int64_t n, const double* x,
                    std::int64_t stride) {
   if (n == 1) return as_read(unit, *x);
@@ -118,7 +119,7 @@ class PlanOracle {
     const std::int64_t groups = (count + warp - 1) / warp;
     std::vector<Sum> rest;
     for (std::int64_t i = 0; i < (stage_.warps_first ? warp : groups); ++i) {
-      std::vector<Sum> group;  // the lanes of one number, or those of a warp
+      std::vector<Sum> group;  // lane i of every warp, or all lanes of warp i
       for (std::int64_t j = 0; j < (stage_.warps_first ? groups : warp); ++j) {
         const std::int64_t lane = stage_.warps_first ? j * warp + i : i * warp + j;
         if (lane < count) group.push_back(lane_sums[static_cast<std::size_t>(lane)]);
