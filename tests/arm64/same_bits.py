@@ -27,7 +27,7 @@ PLAN = {
 
 
 def jobs():
-    """(name, arguments); what they name is in the folder that each program runs in."""
+    """Yields (name, arguments) of each job. The files that it names are in the folder in which the program runs."""
     for name in ("operators", "operators_fp8"):
         yield f"generate {name}", ["generate", "--from", SAMPLES / f"{name}.txt", "--out", f"{name}.h5", "--golden",
                                    "--tolerance", "-q"]

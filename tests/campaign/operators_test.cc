@@ -182,9 +182,11 @@ TEST(OperatorCells, ThreadsAndOrderChangeNothing) {
   EXPECT_THAT(texts[0], HasSubstr("\nattention bfloat16 2x4x5x8 normal,ascend910b,bfloat16,,,,"));
 }
 
-// Returns the largest distance of 16 bfloat16 products, in one fused chunk of the ascend910b, from
-// their exact sum. It allows for one rounding to float32, u S / (1 - u), or its smallest subnormal.
-// The result is rounded once more.
+// Returns how far the sum of 16 bfloat16 products, in one fused chunk of the ascend910b, may be
+// from the exact sum. The bound allows for one rounding to float32, u S / (1 - u) with u = 2^-24
+// and the sum S of the magnitudes, or float32's smallest subnormal. The sum is rounded once more to
+// bfloat16, which enlarges its error by at most the factor 1 + 2^-8; the error of that rounding
+// itself is not included.
 double matmul_bound(const Case& c, std::int64_t p) {
   const Tensor &a = c.input("a"), &b = c.input("b");
   const std::int64_t k = a.shape()[1], n = b.shape()[1];

@@ -234,8 +234,8 @@ TEST(GateSampled, BenchmarksAreDrawnToo) {
   };
   c.output().recorded["target"].tensor = off(1.02);
   c.output().recorded["bench"].tensor = off(1.001);
-  c.output().recorded["other"].tensor =
-      floats({1, 2}, {2});  // it has another shape, so that none of its rows can be drawn
+  // The output of the producer "other" has another shape, so that none of its rows can be drawn.
+  c.output().recorded["other"].tensor = floats({1, 2}, {2});
   GateRequest request;
   request.sample = RowSample{.rows = 8, .seed = 1};
   request.bounds.standards = {"cann_l0"};

@@ -259,7 +259,8 @@ TEST(Identify, ATextMeansItsModel) {
       const Machine machine = machine_named(text.machine);
       Candidate read = candidate_of(s, machine, dot_model(machine, *s.a_format), {});
       read.output_rounding = candidate.output_rounding;
-      // There is no bias, so that this does not matter.
+      // The product has no bias, so that bias_first does not matter. It is copied for the
+      // comparison.
       read.bias_first = candidate.bias_first;
       EXPECT_TRUE(same(read, candidate)) << text.machine << ": " << text_of_model(candidate.model)
                                          << ", read as " << text_of_model(read.model);

@@ -217,7 +217,8 @@ TEST(DrawLimits, EndsOfWholeNumbersAndClasses) {
   }
 }
 
-// Up to 4096 different integers are counted one by one, which is the fourth test.
+// If a law draws from at most 4096 different integers, a fourth test counts how often each of them
+// occurs.
 TEST(DrawLimits, HowManyWholeNumbersAreCounted) {
   const Tensor t = vector_of("int32", {0, 4000, 17, 2222});
   EXPECT_EQ(verdict_by_law("integers,high=4095", t, t).tests.size(), 4u);

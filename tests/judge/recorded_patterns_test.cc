@@ -223,7 +223,8 @@ TEST(RecordedPatterns, OfWhatWasNotWritten) {
   expect_recorded("judge/recorded/not_written.txt", recorded);
 }
 
-// Texts under rules in which only statistics fail, or in which each element has its own bound.
+// Records the texts of failures under rules in which only statistics fail, or in which each element
+// has its own bound.
 TEST(RecordedPatterns, UnderOtherRules) {
   std::vector<std::string> recorded;
   const Tensor golden = golden_of("float32", {20, 20});

@@ -89,7 +89,7 @@ TEST(Override, ValuesThatAreNone) {
   EXPECT_THAT(kFar, Not(CloseTo(kReference)));
 }
 
-// Matches twice, and ends the program.
+// Matches twice, and ends the program with 0 if both match.
 [[noreturn]] void match_twice() {
   const Environment set{{"ASSAY_RTOL", "0.5"}, {"ASSAY_ATOL", "0"}};
   const bool first = testing::Value(kFar, CloseTo(kReference));
