@@ -121,7 +121,7 @@ TEST_F(Csv, IsReadAsItIsWritten) {
 
 TEST_F(Csv, NamesTheLineThatIsWrong) {
   EXPECT_THAT(failure_of([&] { (void)read("a,b\n1\n"); }),
-              HasSubstr("line 2: has 1 cells, and the header 2"));
+              HasSubstr("line 2: has 1 cell, and the header 2"));
   EXPECT_THAT(failure_of([&] { (void)read("a\n\"1\n"); }),
               HasSubstr("line 2: has a quoted cell that does not end"));
   EXPECT_THAT(failure_of([&] { (void)read("a\n1\"\n"); }), HasSubstr("line 2: has a quote within"));

@@ -372,7 +372,7 @@ np.save('d/more/xpu.npy', (x + x) * np.float32(1 + 1e-6))
   table("('more/gold.bin', 'more/gold.bin')");
   EXPECT_THAT(refused(),
               HasSubstr("error: d/cases.csv: line 2, manual_golden_binaries: names 2 files, but "
-                        "the row has 1 tensors here; name one file for each tensor"));
+                        "the row has 1 tensor here; name one file for each tensor"));
   table("'more/gold.csv'");
   EXPECT_THAT(refused(), HasSubstr("more/gold.csv is no .bin, .npy or .pt file"));
   table("'more/none.bin'");
@@ -451,7 +451,7 @@ TEST_F(Sources, WhatIsWrongIsNamed) {
                         "save its sheet as CSV\n"));
   write("short.csv", "testcase_name,op_name\na\n");
   EXPECT_THAT(run("assay inspect ttk/dump --table short.csv"),
-              Exits(2, "error: short.csv: line 2: has 1 cells, and the header 2"));
+              Exits(2, "error: short.csv: line 2: has 1 cell, and the header 2"));
   // A list of an unpacked folder is refused if it names a file outside the folder, or is damaged.
   std::filesystem::create_directories(path("u"));
   write("u/assay_cases.json",

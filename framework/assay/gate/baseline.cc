@@ -196,8 +196,8 @@ BaselineComparison compare_with_baseline(GateReport& report, const Baseline& bas
   std::vector<std::string>& notes = result.notes;
   if (fresh > 0) {
     notes.push_back(formatted("{} {} not in the baseline; update the baseline to add {}",
-                              grouped(static_cast<std::int64_t>(fresh)),
-                              fresh == 1 ? "case is" : "cases are", fresh == 1 ? "it" : "them"));
+                              counted(static_cast<std::int64_t>(fresh), "case"),
+                              fresh == 1 ? "is" : "are", fresh == 1 ? "it" : "them"));
   }
   if (other_bounds > 0) {
     notes.push_back(formatted(

@@ -1,6 +1,7 @@
 #include "assay/datasets/layouts/csv.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include "assay/base/text.h"
@@ -100,8 +101,9 @@ CsvTable read_csv(const std::string& path) {
       continue;
     }
     if (row.cells.size() != table.header.size()) {
-      parser.refuse(row.line, formatted("has {} cells, and the header {}", row.cells.size(),
-                                        table.header.size()));
+      parser.refuse(row.line,
+                    formatted("has {}, and the header {}", counted(std::ssize(row.cells), "cell"),
+                              table.header.size()));
     }
     table.rows.push_back(std::move(row));
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <set>
 
 #include "assay/base/call_text.h"
@@ -66,12 +67,9 @@ class RowReader {
     const Literal shapes = literal(column);
     if (shapes.is_none()) return tensors;
     if (shapes.list() == nullptr) refuse(column, "a tuple of shapes is expected");
-    const auto is_shape = [](const Literal& l) {
-      if (l.list() == nullptr) return false;
-      for (const Literal& item : *l.list()) {
-        if (item.integer() == nullptr) return false;
-      }
-      return true;
+    const auto is_integer = [](const Literal& item) { return item.integer() != nullptr; };
+    const auto is_shape = [&](const Literal& l) {
+      return l.list() != nullptr && std::ranges::all_of(*l.list(), is_integer);
     };
     // To Python, ((128, 1024)) is (128, 1024). So integers in the outer tuple are the shape of one
     // tensor.
@@ -140,10 +138,9 @@ class RowReader {
     std::vector<std::string> files;
     add_files(column, literal(column), files);
     if (files.empty() || files.size() == tensors.size()) return files;
-    refuse(
-        column,
-        formatted("names {} files, but the row has {} tensors here; name one file for each tensor",
-                  files.size(), tensors.size()));
+    refuse(column,
+           formatted("names {}, but the row has {} here; name one file for each tensor",
+                     counted(std::ssize(files), "file"), counted(std::ssize(tensors), "tensor")));
   }
 
   Literal::Dict attributes() const {
@@ -234,13 +231,6 @@ class RowReader {
 };
 
 }  // namespace
-
-const TtkCase* TtkTable::find(const std::string& name) const {
-  for (const TtkCase& c : cases) {
-    if (c.name == name) return &c;
-  }
-  return nullptr;
-}
 
 bool is_ttk_table(const std::string& path) {
   std::ifstream in(path, std::ios::binary);

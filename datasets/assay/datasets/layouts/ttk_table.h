@@ -38,7 +38,6 @@ struct TtkTable {
   CsvTable csv;
   bool given = false;  // True if the user gave the table, false if it was found beside the data.
   std::vector<TtkCase> cases;  // the cases, one for each row of `csv`
-  const TtkCase* find(const std::string& name) const;
 };
 
 // Returns true if the header of a CSV file is that of such a table.
