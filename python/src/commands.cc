@@ -110,17 +110,17 @@ void define_commands(py::module_& m) {
         "options of `assay gate` by keyword: recorded='npu', machine='hopper', case='gemm/*', "
         "standard='torch', abft=True, mutate=True, baseline='b.json', html='report.html', ... "
         "Raises ValueError on wrong usage, FileError, NoCaseError.");
-  py::class_<CampaignReport>(m, "CampaignReport", "The results of a campaign.")
+  py::class_<CampaignReport> report(m, "CampaignReport", "The results of a campaign.");
+  report
       .def(
           "to_dict", [](const CampaignReport& r) { return from_json(r.json); },
           "As docs/campaigns.md has it.")
-      .def_readonly("text", &CampaignReport::text, "The tables that `assay campaign` prints.")
-      .def("__str__", [](const CampaignReport& r) { return r.text; })
-      .def("__repr__",
-           [](const CampaignReport& r) {
-             return formatted("<CampaignReport: {}>", r.text.substr(0, r.text.find('\n')));
-           })
-      .def("_repr_html_", [](const CampaignReport& r) { return preformatted(r.text); });
+      .def_readonly("text", &CampaignReport::text, "The tables that `assay campaign` prints.");
+  define_texts(
+      report, [](const CampaignReport& r) { return r.text; },
+      [](const CampaignReport& r) {
+        return formatted("<CampaignReport: {}>", first_line(r.text));
+      });
   m.def("campaign", &campaign, py::arg("plan"), py::arg("progress") = py::none(),
         "The CampaignReport of a plan (docs/campaigns.md).\n\n"
         "progress: called with (matrices done, all matrices); True: a line on standard error. All "

@@ -31,7 +31,7 @@ std::string outcome_of(const Finding& f) {
 }
 
 // Returns the lines for one output, without the line that counts the outputs.
-std::string text_of(const Finding& f) {
+std::string finding_text(const Finding& f) {
   const std::string all = report::identification_text({f});
   return all.substr(0, all.rfind('\n', all.size() - 2));
 }
@@ -155,10 +155,10 @@ IdentificationReport identify_any(const py::object& what, const py::object& outp
 }
 
 void define_finding(py::module_& m) {
-  py::class_<Finding>(m, "Finding",
-                      "Which arithmetic computed one recorded output: true where one model was "
-                      "found.")
-      .def_readonly("case", &Finding::case_name, "Its name; of arrays the operator.")
+  py::class_<Finding> finding(
+      m, "Finding",
+      "Which arithmetic computed one recorded output: true where one model was found.");
+  finding.def_readonly("case", &Finding::case_name, "Its name; of arrays the operator.")
       .def_readonly("output_name", &Finding::output_name,
                     "Which one, of a case with several outputs; else empty.")
       .def_readonly("producer", &Finding::producer, "Of arrays 'output'.")
@@ -209,16 +209,10 @@ void define_finding(py::module_& m) {
       .def_readonly("note", &Finding::note,
                     "What else is to be known of a model that was found, as of others that would "
                     "differ seldom; else empty.")
-      .def_readonly("why", &Finding::why, "Why it was not tried; else empty.")
-      .def_property_readonly("text", py::overload_cast<const Finding&>(&text_of),
-                             "What `assay identify` prints of it.")
-      .def("__str__", py::overload_cast<const Finding&>(&text_of))
-      .def("__repr__",
-           [](const Finding& f) {
-             const std::string text = text_of(f);
-             return formatted("<Finding {}>", text.substr(0, text.find('\n')));
-           })
-      .def("_repr_html_", [](const Finding& f) { return preformatted(text_of(f)); });
+      .def_readonly("why", &Finding::why, "Why it was not tried; else empty.");
+  define_texts(finding, "What `assay identify` prints of it.", &finding_text, [](const Finding& f) {
+    return formatted("<Finding {}>", first_line(finding_text(f)));
+  });
 }
 
 }  // namespace
@@ -231,10 +225,10 @@ void define_identify(py::module_& m) {
   const auto is_found_all = [](const IdentificationReport& r) {
     return std::ranges::all_of(r.findings, is_found);
   };
-  py::class_<IdentificationReport>(
+  py::class_<IdentificationReport> report(
       m, "IdentificationReport",
-      "The arithmetic of recorded outputs: true where all were found. A sequence of Findings.")
-      .def_readonly("findings", &IdentificationReport::findings, "One an output.")
+      "The arithmetic of recorded outputs: true where all were found. A sequence of Findings.");
+  report.def_readonly("findings", &IdentificationReport::findings, "One an output.")
       .def("__bool__", is_found_all)
       .def("__len__", [](const IdentificationReport& r) { return r.findings.size(); })
       .def(
@@ -248,25 +242,21 @@ void define_identify(py::module_& m) {
           },
           py::arg("index"))
       .def("__iter__", [](const py::object& r) { return py::iter(r.attr("findings")); })
-      .def_property_readonly("text", text, "What `assay identify` prints.")
       .def(
           "to_dict",
           [](const IdentificationReport& r) {
             return from_json(wire::identification_json(r.findings, r.file));
           },
-          "As docs/identify.md has it.")
-      .def("__str__", text)
-      .def("__repr__",
-           [text](const IdentificationReport& r) {
-             // Shows the finding if there is one output, and otherwise the line that counts
-             // outputs.
-             std::string all = text(r);
-             all.pop_back();
-             return formatted("<IdentificationReport {}>", r.findings.size() == 1
-                                                               ? all.substr(0, all.find('\n'))
-                                                               : all.substr(all.rfind('\n') + 1));
-           })
-      .def("_repr_html_", [text](const IdentificationReport& r) { return preformatted(text(r)); });
+          "As docs/identify.md has it.");
+  define_texts(
+      report, "What `assay identify` prints.", text, [text](const IdentificationReport& r) {
+        // Shows the finding if there is one output, and otherwise the line that counts outputs.
+        std::string all = text(r);
+        all.pop_back();
+        return formatted("<IdentificationReport {}>", r.findings.size() == 1
+                                                          ? first_line(all)
+                                                          : all.substr(all.rfind('\n') + 1));
+      });
   m.def("identify", &identify_any, py::arg("what"), py::arg("output") = py::none(),
         "The IdentificationReport of which arithmetic computed recorded outputs, bit for bit "
         "(docs/identify.md).\n\n"

@@ -182,11 +182,7 @@ LazyVerdict compare(const py::object& actual, const py::object& expected,
 
 // Returns the first of the verdicts with the worst outcome.
 const Verdict& deciding(const std::vector<Verdict>& verdicts) {
-  const Outcome worst = worst_outcome(verdicts);
-  for (const Verdict& v : verdicts) {
-    if (v.outcome == worst) return v;
-  }
-  return verdicts.front();
+  return *std::ranges::find(verdicts, worst_outcome(verdicts), &Verdict::outcome);
 }
 
 std::string described(const TensorView& v) {

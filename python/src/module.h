@@ -60,10 +60,34 @@ struct Unlocked {
   const Interruptible interruptible{check_signals};
 };
 
+// Returns the result of a function that runs without the interpreter's lock.
+template <typename Function>
+auto without_lock(const Function& function) {
+  const Unlocked unlocked;
+  return function();
+}
+
 // Returns json.loads(text).
 py::object from_json(const std::string& text);
+std::string first_line(const std::string& text);
 // Returns a text in the form in which a notebook shows it.
 std::string preformatted(const std::string& text);
+
+// Defines how an object is shown. `text` returns its text, also in a notebook, and `repr` its
+// repr().
+template <typename Class, typename Text, typename Repr>
+void define_texts(Class& defined, const Text& text, const Repr& repr) {
+  defined.def("__str__", text)
+      .def("__repr__", repr)
+      .def("_repr_html_",
+           [text](typename Class::type& shown) { return preformatted(std::invoke(text, shown)); });
+}
+// Does the same, with a property `text` that `words` describes.
+template <typename Class, typename Text, typename Repr>
+void define_texts(Class& defined, const char* words, const Text& text, const Repr& repr) {
+  defined.def_property_readonly("text", text, words);
+  define_texts(defined, text, repr);
+}
 
 // Raises an error unless the outcome is pass: AssertionError if the comparison failed,
 // assay.Untrusted, or assay.NotComparable.

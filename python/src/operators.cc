@@ -50,11 +50,7 @@ PythonInjection inject_fault(const py::object& output, const std::string& fault,
     }
   }
   Tensor tensor = copy_of(array.view);
-  Injection done;
-  {
-    const Unlocked unlocked;
-    done = inject(tensor, spec, stream_of(stream));
-  }
+  const Injection done = without_lock([&] { return inject(tensor, spec, stream_of(stream)); });
   PythonInjection result;
   result.not_injectable = done.not_injectable;
   const Format& f = tensor.format();
@@ -86,14 +82,12 @@ Case operator_case(const std::string& op, const py::kwargs& keywords) {
   c.name = c.op = op;
   for (const auto& [key, value] : keywords) {
     const auto name = key.cast<std::string>();
-    const auto known = std::ranges::find_if(
-        row->inputs, [&](const OperatorInput& input) { return input.name == name; });
+    const auto known = std::ranges::find(row->inputs, name, &OperatorInput::name);
     if (value.is_none()) continue;
     if (known == row->inputs.end()) {
       if (is_array(value)) {
-        std::vector<std::string> names;
-        for (const OperatorInput& input : row->inputs) names.push_back(input.name);
-        throw py::value_error(unknown_word(formatted("input of {}", op), name, names));
+        throw py::value_error(
+            unknown_word(formatted("input of {}", op), name, names_of(row->inputs)));
       }
       c.attributes[name] = attribute_of(name, value);
     } else if (is_list_of_arrays(value)) {
@@ -120,12 +114,7 @@ void define_operators(py::module_& m) {
       "golden",
       [](const std::string& op, const py::kwargs& keywords) {
         const Case c = case_with_inputs(op, keywords);
-        Tensor result;
-        {
-          const Unlocked unlocked;
-          result = golden_result(c);
-        }
-        return result_of(std::move(result));
+        return result_of(without_lock([&] { return golden_result(c); }));
       },
       py::arg("op"),
       ("The exact result of an operator, in float64 (of integers in their dtype), by its "
@@ -136,12 +125,7 @@ void define_operators(py::module_& m) {
       "emulate",
       [](const std::string& op, const std::string& machine, const py::kwargs& keywords) {
         const Case c = case_with_inputs(op, keywords);
-        Tensor result;
-        {
-          const Unlocked unlocked;
-          result = emulated(c, machine);
-        }
-        return result_of(std::move(result));
+        return result_of(without_lock([&] { return emulated(c, machine); }));
       },
       py::arg("op"), py::arg("machine"),
       ("What a machine (list_machines()) computes, bit for bit.\n\n" + inputs).c_str());
@@ -149,16 +133,14 @@ void define_operators(py::module_& m) {
       "case_golden",
       [](const py::object& given) {
         const MadeCase made = case_of(given);
-        const Unlocked unlocked;
-        return own(golden_result(made.test_case));
+        return own(without_lock([&] { return golden_result(made.test_case); }));
       },
       py::arg("case"), "The golden result that the operator of a Case gives: Case.result().");
   m.def(
       "case_emulate",
       [](const py::object& given, const std::string& machine) {
         const MadeCase made = case_of(given);
-        const Unlocked unlocked;
-        return own(emulated(made.test_case, machine));
+        return own(without_lock([&] { return emulated(made.test_case, machine); }));
       },
       py::arg("case"), py::arg("machine"), "What a machine computes of a Case: Case.emulate().");
   py::class_<PythonInjection>(m, "Injection", "What inject() did.")

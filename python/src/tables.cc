@@ -17,8 +17,6 @@
 namespace assay::python {
 namespace {
 
-py::object text(std::string_view words) { return py::str(std::string(words)); }
-
 template <typename Rows, typename Make>
 py::list list_of(const Rows& rows, const Make& make) {
   py::list list;
@@ -28,9 +26,8 @@ py::list list_of(const Rows& rows, const Make& make) {
 
 py::list dtypes() {
   const auto make = [](const Format& f) {
-    return py::dict("name"_a = text(f.name), "storage_bytes"_a = py::int_(f.storage_bytes),
-                    "bits"_a = py::int_(f.bits), "is_float"_a = py::bool_(f.is_float()),
-                    "is_complex"_a = py::bool_(f.is_complex()));
+    return py::dict("name"_a = f.name, "storage_bytes"_a = f.storage_bytes, "bits"_a = f.bits,
+                    "is_float"_a = f.is_float(), "is_complex"_a = f.is_complex());
   };
   py::list list = list_of(formats(), make);
   for (const Format& f : complex_formats()) list.append(make(f));
@@ -39,44 +36,60 @@ py::list dtypes() {
 
 py::dict operator_row(const Operator& op) {
   const auto input = [](const OperatorInput& i) {
-    return py::dict("name"_a = text(i.name), "shape"_a = text(i.shape),
-                    "optional"_a = py::bool_(i.optional), "words"_a = text(i.words));
+    return py::dict("name"_a = i.name, "shape"_a = i.shape, "optional"_a = i.optional,
+                    "words"_a = i.words);
   };
   const auto parameter = [](const Parameter& p) {
-    return py::dict("name"_a = text(p.name), "kind"_a = text(kind_word(p.kind)),
-                    "takes"_a = text(values_text(p)), "default"_a = text(p.default_value),
-                    "needed"_a = py::bool_(p.needed), "words"_a = text(p.words));
+    return py::dict("name"_a = p.name, "kind"_a = kind_word(p.kind), "takes"_a = values_text(p),
+                    "default"_a = p.default_value, "needed"_a = p.needed, "words"_a = p.words);
   };
-  return py::dict("name"_a = text(op.name), "summary"_a = text(op.summary),
+  return py::dict("name"_a = op.name, "summary"_a = op.summary,
                   "inputs"_a = list_of(op.inputs, input),
-                  "parameters"_a = list_of(op.parameters, parameter), "output"_a = text(op.output));
+                  "parameters"_a = list_of(op.parameters, parameter), "output"_a = op.output);
 }
 
 py::dict machine_row(const Machine& machine) {
-  return py::dict(
-      "name"_a = text(machine.name), "summary"_a = text(machine.summary),
-      "source"_a = text(machine.source),
-      "inputs"_a = list_of(machine.dots, [](const DotModel& d) { return text(d.input); }));
+  return py::dict("name"_a = machine.name, "summary"_a = machine.summary,
+                  "source"_a = machine.source,
+                  "inputs"_a = list_of(machine.dots, [](const DotModel& d) { return d.input; }));
 }
 
 py::dict metric_row(const Metric& metric) {
   const char* better = metric.better == Better::kSmaller  ? "smaller"
                        : metric.better == Better::kLarger ? "larger"
                                                           : "neither";
-  return py::dict("name"_a = text(metric.name), "words"_a = text(metric.words),
-                  "unit"_a = text(metric.unit), "better"_a = text(better));
+  return py::dict("name"_a = metric.name, "words"_a = metric.words, "unit"_a = metric.unit,
+                  "better"_a = better);
+}
+
+py::dict threshold_row(const Threshold& t) {
+  const auto parameter = [](const auto* p) {
+    return py::dict("name"_a = p->name, "words"_a = p->words);
+  };
+  return py::dict("name"_a = t.name, "summary"_a = t.summary, "source"_a = t.source,
+                  "validity"_a = t.validity, "parameters"_a = list_of(t.parameters, parameter));
+}
+
+py::dict distribution_row(const Distribution& d) {
+  const auto parameter = [](const DistributionParameter& p) {
+    return py::dict("name"_a = p.name, "meaning"_a = p.meaning);
+  };
+  return py::dict("name"_a = d.name, "summary"_a = d.summary,
+                  "parameters"_a = list_of(d.parameters, parameter));
 }
 
 }  // namespace
 
 void define_tables(py::module_& m) {
+  const auto define = [&](const char* name, const auto& rows, const auto& make, const char* words) {
+    m.def(
+        name, [&rows, make] { return list_of(rows(), make); }, words);
+  };
   m.def("list_dtypes", &dtypes, "The number formats: name, storage_bytes, bits, ...");
-  m.def(
-      "list_operators", [] { return list_of(operators(), operator_row); },
-      "The operators: name, summary, inputs, parameters, output.");
-  m.def(
-      "list_machines", [] { return list_of(machines(), machine_row); },
-      "The machines: name, summary, source, the input formats of the matrix unit.");
+  define("list_operators", operators, operator_row,
+         "The operators: name, summary, inputs, parameters, output.");
+  define("list_machines", machines, machine_row,
+         "The machines: name, summary, source, the input formats of the matrix unit.");
   m.def(
       "list_standards",
       [] { return py::list(from_json(wire::standards_json(standards()))["standards"]); },
@@ -93,63 +106,32 @@ void define_tables(py::module_& m) {
         return list;
       },
       "The error metrics of Verdict.metrics: name, words, unit, better.");
-  m.def(
-      "list_thresholds",
-      [] {
-        return list_of(thresholds(), [](const Threshold& t) {
-          return py::dict("name"_a = text(t.name), "summary"_a = text(t.summary),
-                          "source"_a = text(t.source), "validity"_a = text(t.validity),
-                          "parameters"_a = list_of(t.parameters, [](const auto* p) {
-                            return py::dict("name"_a = text(p->name), "words"_a = text(p->words));
-                          }));
-        });
-      },
-      "The thresholds of checksums: name, summary, source, validity, parameters.");
+  define("list_thresholds", thresholds, threshold_row,
+         "The thresholds of checksums: name, summary, source, validity, parameters.");
   m.def("list_faults", &fault::fault_help, "What a fault may say, one line each.");
-  m.def(
-      "list_mutations",
-      [] {
-        return list_of(mutations(), [](const Mutation& mutation) {
-          return py::dict("name"_a = text(mutation.name), "summary"_a = text(mutation.summary));
-        });
-      },
+  define(
+      "list_mutations", mutations,
+      [](const Mutation& row) { return py::dict("name"_a = row.name, "summary"_a = row.summary); },
       "What `gate(mutate=True)` does to outputs: name, summary.");
-  m.def(
-      "list_distributions",
-      [] {
-        return list_of(distributions(), [](const Distribution& d) {
-          return py::dict(
-              "name"_a = text(d.name), "summary"_a = text(d.summary),
-              "parameters"_a = list_of(d.parameters, [](const DistributionParameter& p) {
-                return py::dict("name"_a = text(p.name), "meaning"_a = text(p.meaning));
-              }));
-        });
-      },
-      "The distributions that inputs are drawn from: name, summary, parameters.");
-  m.def(
-      "list_attributes",
-      [] {
-        return list_of(known_attributes(), [](const KnownAttribute& a) {
-          return py::dict("name"_a = text(a.name), "kind"_a = text(a.kind),
-                          "meaning"_a = text(a.meaning));
-        });
+  define("list_distributions", distributions, distribution_row,
+         "The distributions that inputs are drawn from: name, summary, parameters.");
+  define(
+      "list_attributes", known_attributes,
+      [](const KnownAttribute& a) {
+        return py::dict("name"_a = a.name, "kind"_a = a.kind, "meaning"_a = a.meaning);
       },
       "The attributes of a case that have a meaning: name, kind, meaning.");
-  m.def(
-      "list_layouts",
-      [] {
-        return list_of(layouts(), [](const Layout& l) {
-          return py::dict("name"_a = text(l.name), "what"_a = text(l.what));
-        });
-      },
+  define(
+      "list_layouts", layouts,
+      [](const Layout& l) { return py::dict("name"_a = l.name, "what"_a = l.what); },
       "What open() reads: name, what it looks like.");
-  m.def(
-      "list_array_formats",
-      [] {
-        return list_of(array_formats(), [](const ArrayFormat& f) {
-          return py::dict("name"_a = text(f.name), "endings"_a = list_of(f.endings, text),
-                          "is_written"_a = py::bool_(f.write != nullptr));
-        });
+  define(
+      "list_array_formats", array_formats,
+      [](const ArrayFormat& f) {
+        return py::dict(
+            "name"_a = f.name,
+            "endings"_a = list_of(f.endings, [](std::string_view ending) { return ending; }),
+            "is_written"_a = f.write != nullptr);
       },
       "The kinds of files of arrays: name, endings of file names, whether assay writes them.");
 }

@@ -71,8 +71,31 @@ std::string repr_of(const char* kind, Outcome outcome, const std::string& why) {
   return formatted("<{} {}: {}>", kind, outcome_word(outcome), why);
 }
 
+// The function that raises an error if a check did not pass.
+constexpr const char* kCheckWords =
+    "Raises AssertionError where it failed, NotComparable or Untrusted.";
+
+// Defines `outcome`, `passed` and the truth of a result. `outcome` and `passes` are functions.
+template <typename Class, typename OutcomeOf, typename Passes>
+void define_outcome(Class& defined, const OutcomeOf& outcome, const char* of_outcome,
+                    const Passes& passes, const char* of_passed) {
+  using Result = typename Class::type;
+  defined
+      .def_property_readonly(
+          "outcome",
+          [outcome](const Result& result) { return outcome_word(std::invoke(outcome, result)); },
+          of_outcome)
+      .def_property_readonly("passed", passes, of_passed)
+      .def("__bool__", passes);
+}
+
+template <typename Shape>
+py::tuple tuple_of(const Shape& shape) {
+  return py::tuple(py::cast(shape));
+}
+
 // Returns the text of the verdict that decides a case's report.
-std::string text_of(const CaseReport& c) {
+std::string case_text(const CaseReport& c) {
   if (!c.error.empty()) return report::explain_error(c);
   if (c.remark != Remark::kNone) return report::explain_remark(c);
   if (const Verdict* decides = c.deciding_verdict()) return explain(*decides, c.reproduce);
@@ -82,8 +105,7 @@ std::string text_of(const CaseReport& c) {
 void define_mismatch(py::module_& m) {
   py::class_<Mismatch>(m, "Mismatch", "An element outside its bound.")
       .def_property_readonly(
-          "index", [](const Mismatch& x) { return py::tuple(py::cast(x.index)); },
-          "One number a dimension.")
+          "index", [](const Mismatch& x) { return tuple_of(x.index); }, "One number a dimension.")
       .def_readonly("linear", &Mismatch::linear, "Its row-major position.")
       .def_property_readonly(
           "actual", [](const Mismatch& x) { return number(x.actual, x, &Mismatch::Part::actual); },
@@ -118,19 +140,16 @@ void define_verdict(py::module_& m) {
   const auto quick = [](auto Verdict::*field) {
     return [field](const LazyVerdict& v) { return v.quick().*field; };
   };
-  const auto is_pass = [](const LazyVerdict& v) { return v.quick().outcome == Outcome::kPass; };
-  const auto text = [](LazyVerdict& v) { return explain(v.whole()); };
-  py::class_<LazyVerdict>(
+  py::class_<LazyVerdict> verdict(
       m, "Verdict",
       "What a check found: true where it passes. Metrics and the words that need them are computed "
-      "where they are first read.")
-      .def_property_readonly(
-          "outcome",
-          [](const LazyVerdict& v) { return std::string(outcome_word(v.quick().outcome)); },
-          "'pass', 'fail', 'untrusted' (the check could not have failed) or 'not_comparable'.")
-      .def_property_readonly("passed", is_pass, "Whether the outcome is 'pass'.")
-      .def("__bool__", is_pass)
-      .def_property_readonly("sites", quick(&Verdict::sites), "How many elements were compared.")
+      "where they are first read.");
+  define_outcome(
+      verdict, quick(&Verdict::outcome),
+      "'pass', 'fail', 'untrusted' (the check could not have failed) or 'not_comparable'.",
+      [](const LazyVerdict& v) { return v.quick().outcome == Outcome::kPass; },
+      "Whether the outcome is 'pass'.");
+  verdict.def_property_readonly("sites", quick(&Verdict::sites), "How many elements were compared.")
       .def_property_readonly("mismatches", quick(&Verdict::mismatches),
                              "How many are outside their bound.")
       .def_property_readonly("forgiven", quick(&Verdict::forgiven),
@@ -184,9 +203,7 @@ void define_verdict(py::module_& m) {
           },
           "The output's; None where there is none.")
       .def_property_readonly(
-          "shape", [](const LazyVerdict& v) { return py::tuple(py::cast(v.quick().shape)); },
-          "The output's.")
-      .def_property_readonly("text", text, "What differs, in several lines.")
+          "shape", [](const LazyVerdict& v) { return tuple_of(v.quick().shape); }, "The output's.")
       .def(
           "to_dict", [](LazyVerdict& v) { return from_json(verdict_json(v.whole())); },
           "As docs/json.md has it; NaN and infinity are the strings 'nan', 'inf' and '-inf'.")
@@ -197,23 +214,19 @@ void define_verdict(py::module_& m) {
               raise_unless_pass(v.quick().outcome, explain(v.whole()));
             }
           },
-          "Raises AssertionError where it failed, NotComparable or Untrusted.")
-      .def("__str__", text)
-      .def("__repr__",
-           [](LazyVerdict& v) { return repr_of("Verdict", v.quick().outcome, v.whole().because); })
-      .def("_repr_html_", [text](LazyVerdict& v) { return preformatted(text(v)); });
+          kCheckWords);
+  define_texts(
+      verdict, "What differs, in several lines.", [](LazyVerdict& v) { return explain(v.whole()); },
+      [](LazyVerdict& v) { return repr_of("Verdict", v.quick().outcome, v.whole().because); });
 }
 
 void define_abft_verdict(py::module_& m) {
-  const auto is_pass = [](const AbftVerdict& v) { return v.outcome == Outcome::kPass; };
-  const auto text = [](const AbftVerdict& v) { return explain(v); };
-  py::class_<AbftVerdict>(m, "AbftVerdict", "What checksums found: true where they pass.")
-      .def_property_readonly(
-          "outcome", [](const AbftVerdict& v) { return std::string(outcome_word(v.outcome)); },
-          "'pass', 'fail', 'untrusted' or 'not_comparable'.")
-      .def_property_readonly("passed", is_pass, "Whether the outcome is 'pass'.")
-      .def("__bool__", is_pass)
-      .def_readonly("why", &AbftVerdict::because, "The verdict in words, one line.")
+  py::class_<AbftVerdict> verdict(m, "AbftVerdict", "What checksums found: true where they pass.");
+  define_outcome(
+      verdict, &AbftVerdict::outcome, "'pass', 'fail', 'untrusted' or 'not_comparable'.",
+      [](const AbftVerdict& v) { return v.outcome == Outcome::kPass; },
+      "Whether the outcome is 'pass'.");
+  verdict.def_readonly("why", &AbftVerdict::because, "The verdict in words, one line.")
       .def_readonly("notes", &AbftVerdict::notes, "What else a reader should know, a line each.")
       .def_readonly("checks", &AbftVerdict::checks,
                     "How many sums were held against their threshold.")
@@ -225,21 +238,22 @@ void define_abft_verdict(py::module_& m) {
           "rms_z", &AbftVerdict::rms_z,
           "Root mean square of D / sigma over all checks; NaN where the threshold has no sigma.")
       .def_readonly("threshold", &AbftVerdict::spec, "With its parameters.")
-      .def_property_readonly("text", text, "What differs, in several lines.")
       .def(
           "check", [](const AbftVerdict& v) { raise_unless_pass(v.outcome, explain(v)); },
-          "Raises AssertionError where it failed, NotComparable or Untrusted.")
-      .def("__str__", text)
-      .def("__repr__",
-           [](const AbftVerdict& v) { return repr_of("AbftVerdict", v.outcome, v.because); })
-      .def("_repr_html_", [](const AbftVerdict& v) { return preformatted(explain(v)); });
+          kCheckWords);
+  define_texts(
+      verdict, "What differs, in several lines.", [](const AbftVerdict& v) { return explain(v); },
+      [](const AbftVerdict& v) { return repr_of("AbftVerdict", v.outcome, v.because); });
 }
 
 void define_case_report(py::module_& m) {
-  py::class_<CaseReport>(m, "CaseReport",
-                         "What the gate found out about one output of one case: true where it "
-                         "passes.")
-      .def_readonly("name", &CaseReport::name, "The case's.")
+  py::class_<CaseReport> report(
+      m, "CaseReport",
+      "What the gate found out about one output of one case: true where it passes.");
+  define_outcome(report, &CaseReport::outcome,
+                 "The worst of all verdicts, the checksums' included.", &CaseReport::passes,
+                 "Whether the gate passes with this case.");
+  report.def_readonly("name", &CaseReport::name, "The case's.")
       .def_readonly("source_name", &CaseReport::source_name,
                     "The name that the user gave the case, if a case name cannot have its "
                     "characters; else empty.")
@@ -251,18 +265,11 @@ void define_case_report(py::module_& m) {
       .def_readonly("output", &CaseReport::output,
                     "Which one, of a case that has several; else empty.")
       .def_property_readonly(
-          "shape", [](const CaseReport& c) { return py::tuple(py::cast(c.shape)); },
-          "The output's.")
+          "shape", [](const CaseReport& c) { return tuple_of(c.shape); }, "The output's.")
       .def_readonly("tags", &CaseReport::tags, "Of the case's attribute `tags`.")
       .def_property_readonly(
-          "outcome", [](const CaseReport& c) { return std::string(outcome_word(c.outcome())); },
-          "The worst of all verdicts, the checksums' included.")
-      .def_property_readonly(
-          "word", [](const CaseReport& c) { return std::string(c.outcome_text()); },
+          "word", [](const CaseReport& c) { return c.outcome_text(); },
           "The outcome, or the word of what is known of the case: 'known_failure', 'worse', ...")
-      .def_property_readonly("passed", &CaseReport::passes,
-                             "Whether the gate passes with this case.")
-      .def("__bool__", &CaseReport::passes)
       .def_property_readonly("why", &CaseReport::because, "Of the verdict that decides, one line.")
       .def_property_readonly(
           "verdicts",
@@ -276,23 +283,21 @@ void define_case_report(py::module_& m) {
       .def_readonly("error", &CaseReport::error, "Why it could not be read.")
       .def_readonly("seconds", &CaseReport::seconds, "That the gate took for it.")
       .def_readonly("reproduce", &CaseReport::reproduce, "A command line that judges it again.")
-      .def_property_readonly("text", &text_of, "Of the verdict that decides, in several lines.")
       .def(
           "check",
           [](const CaseReport& c) {
             if (!c.passes())
-              raise_unless_pass(c.outcome(), formatted("{}: {}", c.title(), text_of(c)));
+              raise_unless_pass(c.outcome(), formatted("{}: {}", c.title(), case_text(c)));
           },
-          "Raises AssertionError where it failed, NotComparable or Untrusted.")
-      .def("__str__", &text_of)
-      .def("__repr__",
-           [](const CaseReport& c) {
-             return formatted("<CaseReport {} {}: {}>", c.title(), c.outcome_text(), c.because());
-           })
-      .def("_repr_html_", [](const CaseReport& c) { return preformatted(text_of(c)); });
+          kCheckWords);
+  define_texts(report, "Of the verdict that decides, in several lines.", &case_text,
+               [](const CaseReport& c) {
+                 return formatted("<CaseReport {} {}: {}>", c.title(), c.outcome_text(),
+                                  c.because());
+               });
 }
 
-std::string text_of(const GateResult& r) {
+std::string table_of(const GateResult& r) {
   std::string text = gate_table(r.report, false);
   if (r.exit_code != exit_code(report_outcome(r.report))) {
     text += formatted("\n`assay gate` exits with {}\n", r.exit_code);
@@ -301,44 +306,33 @@ std::string text_of(const GateResult& r) {
 }
 
 void check_gate(const GateResult& r) {
-  switch (r.exit_code) {
-    case 0:
-      return;
-    case 1:
-      return raise_unless_pass(Outcome::kFail, text_of(r));
-    case 3:
-      return raise_unless_pass(Outcome::kNotComparable, text_of(r));
-    case 4:
-      return raise_unless_pass(Outcome::kUntrusted, text_of(r));
-    default:
-      raise_gate_error(text_of(r));
+  for (const Outcome outcome :
+       {Outcome::kPass, Outcome::kFail, Outcome::kNotComparable, Outcome::kUntrusted}) {
+    if (r.exit_code == exit_code(outcome)) return raise_unless_pass(outcome, table_of(r));
   }
+  raise_gate_error(table_of(r));
 }
 
 void define_gate_report(py::module_& m) {
-  const auto is_pass = [](const GateResult& r) { return r.exit_code == 0; };
-  const auto text = [](const GateResult& r) { return text_of(r); };
   const auto of = [](auto GateReport::*field) {
     return [field](const GateResult& r) { return r.report.*field; };
   };
-  py::class_<GateResult>(m, "GateReport",
-                         "What the gate found out about all cases: true where it passes.")
-      .def_property_readonly("cases", of(&GateReport::cases), "A CaseReport an output.")
-      .def_property_readonly(
-          "outcome",
-          [](const GateResult& r) { return std::string(outcome_word(report_outcome(r.report))); },
-          "The worst of all cases but known failures.")
+  py::class_<GateResult> result(m, "GateReport",
+                                "What the gate found out about all cases: true where it passes.");
+  define_outcome(
+      result, [](const GateResult& r) { return report_outcome(r.report); },
+      "The worst of all cases but known failures.",
+      [](const GateResult& r) { return r.exit_code == 0; }, "Whether exit_code is 0.");
+  result.def_property_readonly("cases", of(&GateReport::cases), "A CaseReport an output.")
       .def_readonly("exit_code", &GateResult::exit_code,
                     "Of `assay gate`: 0 pass, 1 failed, 2 a case cannot be read, 3 not comparable, "
                     "4 untrusted.")
-      .def_property_readonly("passed", is_pass, "Whether exit_code is 0.")
-      .def("__bool__", is_pass)
       .def_property_readonly(
           "counts",
           [](const GateResult& r) {
             py::dict counts;
             for (const auto& [word, n] : outcome_counts(r.report)) {
-              counts[py::str(std::string(word))] = n;
+              counts[py::cast(word)] = n;
             }
             return counts;
           },
@@ -353,7 +347,6 @@ void define_gate_report(py::module_& m) {
       .def_property_readonly("command", of(&GateReport::command),
                              "The command line that does the same.")
       .def_property_readonly("version", of(&GateReport::version), "Of assay.")
-      .def_property_readonly("text", text, "The table that `assay gate` prints.")
       .def(
           "to_dict",
           [](const GateResult& r) { return from_json(gate_json(r.report, JsonMetrics::kAll)); },
@@ -367,14 +360,10 @@ void define_gate_report(py::module_& m) {
            "Raises AssertionError where a case failed, NotComparable or Untrusted, GateError where "
            "a case cannot be read.")
       .def("__len__", [](const GateResult& r) { return r.report.cases.size(); })
-      .def("__iter__", [](const py::object& r) { return py::iter(r.attr("cases")); })
-      .def("__str__", text)
-      .def("__repr__",
-           [](const GateResult& r) {
-             const std::string line = gate_line(r.report);
-             return formatted("<GateReport {}>", line.substr(0, line.find('\n')));
-           })
-      .def("_repr_html_", [text](const GateResult& r) { return preformatted(text(r)); });
+      .def("__iter__", [](const py::object& r) { return py::iter(r.attr("cases")); });
+  define_texts(result, "The table that `assay gate` prints.", &table_of, [](const GateResult& r) {
+    return formatted("<GateReport {}>", first_line(gate_line(r.report)));
+  });
 }
 
 }  // namespace
@@ -382,6 +371,8 @@ void define_gate_report(py::module_& m) {
 py::object from_json(const std::string& text) {
   return py::module_::import("json").attr("loads")(text);
 }
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 std::string preformatted(const std::string& text) {
   return "<pre>" + report::xml_escaped(text) + "</pre>";
