@@ -67,12 +67,9 @@ MatchReport AmplificationMatcher::check(const TensorView& actual) const {
     mismatches.insert(mismatches.end(), v.worst.begin(), v.worst.end());
     for (std::string& note : assay::notes_of(v)) notes.push_back(std::move(note));
   }
-  std::ranges::sort(mismatches,
-                    [](const Mismatch& m, const Mismatch& n) { return m.linear < n.linear; });
-  mismatches.erase(
-      std::unique(mismatches.begin(), mismatches.end(),
-                  [](const Mismatch& m, const Mismatch& n) { return m.linear == n.linear; }),
-      mismatches.end());
+  std::ranges::sort(mismatches, {}, &Mismatch::linear);
+  const auto repeated = std::ranges::unique(mismatches, {}, &Mismatch::linear);
+  mismatches.erase(repeated.begin(), repeated.end());
   const std::int64_t each = actual.size() == 0 ? 0 : y.size() / actual.size();
   std::vector<std::string> amplified, others;
   for (const Mismatch& mismatch : mismatches) {

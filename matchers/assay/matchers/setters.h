@@ -8,19 +8,23 @@
 
 namespace assay {
 
+// Returns a copy of a matcher in which a member of its base has this value.
+template <typename Matcher, typename Base, typename Member, typename Value>
+Matcher with_value(const Base& matcher, Member Base::*member, const Value& value) {
+  Matcher changed = static_cast<const Matcher&>(matcher);
+  changed.*member = value;
+  return changed;
+}
+
 // rtol() and atol() set the tolerance of |actual - expected| <= atol + rtol |expected|.
 template <typename Matcher>
 class ToleranceSetters {
  public:
   Matcher rtol(double value) const {
-    Matcher changed = static_cast<const Matcher&>(*this);
-    changed.rtol_ = value;
-    return changed;
+    return with_value<Matcher>(*this, &ToleranceSetters::rtol_, value);
   }
   Matcher atol(double value) const {
-    Matcher changed = static_cast<const Matcher&>(*this);
-    changed.atol_ = value;
-    return changed;
+    return with_value<Matcher>(*this, &ToleranceSetters::atol_, value);
   }
 
  protected:
@@ -32,9 +36,7 @@ template <typename Matcher>
 class EqualNanSetter {
  public:
   Matcher equal_nan(bool value = true) const {
-    Matcher changed = static_cast<const Matcher&>(*this);
-    changed.equal_nan_ = value;
-    return changed;
+    return with_value<Matcher>(*this, &EqualNanSetter::equal_nan_, value);
   }
 
  protected:
@@ -47,9 +49,7 @@ template <typename Matcher>
 class MaxBlindSetter {
  public:
   Matcher max_blind(double share) const {
-    Matcher changed = static_cast<const Matcher&>(*this);
-    changed.max_blind_ = share;
-    return changed;
+    return with_value<Matcher>(*this, &MaxBlindSetter::max_blind_, share);
   }
 
  protected:
@@ -62,9 +62,7 @@ template <typename Matcher>
 class ProducerSetter {
  public:
   Matcher producer(const std::string& name) const {
-    Matcher changed = static_cast<const Matcher&>(*this);
-    changed.producer_ = name;
-    return changed;
+    return with_value<Matcher>(*this, &ProducerSetter::producer_, name);
   }
 
  protected:
