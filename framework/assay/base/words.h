@@ -1,6 +1,7 @@
 // Looks up words from a caller in a table, and formats the message for unknown words.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,23 @@ template <typename Rows>
 std::vector<std::string> names_of(const Rows& rows) {
   std::vector<std::string> names;
   for (const auto& row : rows) names.emplace_back(row.name);
+  return names;
+}
+
+// Returns true if the value is one of these.
+template <typename Values, typename Value>
+bool contains(const Values& values, const Value& value) {
+  return std::ranges::find(values, value) != std::ranges::end(values);
+}
+
+// Returns the names of the rows in which `member` is set: names_with(operators(),
+// &Operator::generate).
+template <typename Rows, typename Member>
+std::vector<std::string> names_with(const Rows& rows, Member member) {
+  std::vector<std::string> names;
+  for (const auto& row : rows) {
+    if (row.*member) names.emplace_back(row.name);
+  }
   return names;
 }
 

@@ -4,6 +4,7 @@
 
 #include "assay/base/hash.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/op/operator.h"
 
 namespace assay::campaign {
@@ -50,13 +51,7 @@ std::string Cell::inputs_text() const {
   return text;
 }
 
-std::string products_text() {
-  std::vector<std::string> names;
-  for (const Operator& row : operators()) {
-    if (row.product) names.push_back(row.name);
-  }
-  return joined(names, " or ");
-}
+std::string products_text() { return joined(names_with(operators(), &Operator::product), " or "); }
 
 bool Cell::is_product() const {
   const Operator* row = find_operator(op);

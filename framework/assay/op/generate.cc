@@ -13,11 +13,8 @@ namespace assay {
 namespace {
 
 const Operator& maker_of(std::string_view op) {
-  std::vector<std::string> all, making;
-  for (const Operator& row : operators()) {
-    all.emplace_back(row.name);
-    if (row.generate != nullptr) making.emplace_back(row.name);
-  }
+  const std::vector<std::string> all = names_of(operators()),
+                                 making = names_with(operators(), &Operator::generate);
   const Operator* found = find_operator(op);
   if (found != nullptr && found->generate != nullptr) return *found;
   if (found != nullptr) {

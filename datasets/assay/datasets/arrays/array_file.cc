@@ -15,7 +15,6 @@
 #include "assay/datasets/arrays/torch_file.h"
 #include "assay/datasets/checks/file_error.h"
 #include "assay/datasets/checks/file_error_text.h"
-#include "assay/datasets/store/dataset_file.h"
 #include "assay/datasets/store/opened_file.h"
 #include "assay/datasets/store/reader.h"
 

@@ -19,6 +19,8 @@ namespace assay {
 void write_array_file(const ArrayFormat& row, const std::string& path,
                       const std::map<std::string, TensorView>& arrays);
 
+// Returns a shape as names of files have it: "2x8x128", or "scalar".
+std::string shape_word(const Shape& shape);
 // Returns a name such as "golden_0_bfloat16__shape_2x8x128.bin": STEM_DTYPE__shape_EXTENTS.bin,
 // with `scalar` for rank 0.
 std::string raw_file_name(std::string_view stem, const Format& format, const Shape& shape);

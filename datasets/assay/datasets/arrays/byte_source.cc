@@ -13,7 +13,7 @@
 
 #include "assay/base/text.h"
 #include "assay/datasets/checks/file_error_text.h"
-#include "assay/datasets/store/dataset_file.h"
+#include "assay/datasets/store/block_reader.h"
 
 namespace assay {
 namespace {
@@ -30,15 +30,10 @@ class PlainFile : public ByteSource {
   bool serves_threads() const override { return true; }
   StoredPlace place() const override { return file_place(path_); }
   void read(std::int64_t at, std::int64_t count, std::byte* to) override {
-    while (count > 0) {
-      const ssize_t got = pread(file_, to, static_cast<std::size_t>(count), at);
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) throw file_error(path_, "", "cannot be read: {}", std::strerror(errno));
-      if (got == 0) throw FileError(path_, "", "is truncated: it ends before the array does");
-      at += got;
-      count -= got;
-      to += got;
-    }
+    const ssize_t got =
+        h5::read_at(file_, static_cast<std::uint64_t>(at), to, static_cast<std::size_t>(count));
+    if (got < 0) throw file_error(path_, "", "cannot be read: {}", std::strerror(errno));
+    if (got < count) throw FileError(path_, "", "is truncated: it ends before the array does");
   }
 
  private:

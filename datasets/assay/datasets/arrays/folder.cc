@@ -6,7 +6,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include "assay/base/text.h"
 #include "assay/datasets/arrays/array_file.h"
 #include "assay/datasets/checks/file_error.h"
 #include "assay/datasets/checks/file_error_text.h"

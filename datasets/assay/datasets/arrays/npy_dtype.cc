@@ -1,13 +1,12 @@
 #include "assay/datasets/arrays/npy_dtype.h"
 
-#include <algorithm>
 #include <charconv>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "assay/base/text.h"
-#include "assay/datasets/checks/file_error.h"
+#include "assay/base/words.h"
 #include "assay/datasets/checks/file_error_text.h"
 
 namespace assay {
@@ -48,7 +47,7 @@ std::string_view code_of(std::string_view text, bool has_order) {
     if (text.size() == 1 && s.characters.find(text[0]) != std::string_view::npos) return s.code;
     if (has_order || text.size() == 1) continue;
     const std::vector<std::string> words = split(s.words, ' ');
-    if (std::ranges::find(words, text) != words.end()) return s.code;
+    if (contains(words, text)) return s.code;
   }
   return text;
 }

@@ -17,6 +17,7 @@
 #include "assay/datasets/arrays/zip_member.h"
 #include "assay/datasets/checks/file_error.h"
 #include "assay/datasets/checks/file_error_text.h"
+#include "assay/datasets/store/global_heap.h"
 
 namespace assay {
 namespace {
@@ -89,13 +90,10 @@ std::unique_ptr<ArraySource> read_npy(const ArrayRequest& request,
     throw file_error(path, "", "is of version {}.{} of .npy; 1.0, 2.0 and 3.0 are read", version,
                      std::to_integer<int>(start[7]));
   }
-  const std::int64_t length_size = std::to_integer<int>(start[6]) == 1 ? 2 : 4;
-  std::int64_t length = 0;
-  for (std::int64_t i = 0; i < length_size; ++i) {
-    length |= std::to_integer<std::int64_t>(start[8 + i]) << 8 * i;
-  }
-  const std::int64_t offset = 8 + length_size + length;
-  if (size < 8 + length_size || offset > size) {
+  const std::size_t length_size = version == 1 ? 2 : 4;
+  const auto length = static_cast<std::int64_t>(h5::number_in(start, 8, length_size));
+  const std::int64_t begin = 8 + static_cast<std::int64_t>(length_size), offset = begin + length;
+  if (size < begin || offset > size) {
     throw FileError(path, "", "is truncated in its header");
   }
   if (length > kMaxHeader) {
@@ -105,7 +103,7 @@ std::unique_ptr<ArraySource> read_npy(const ArrayRequest& request,
   // Reads from the beginning, so that checksums of data that are read in order remain complete.
   std::string header(static_cast<std::size_t>(offset), ' ');
   bytes->read(0, offset, reinterpret_cast<std::byte*>(header.data()));
-  header.erase(0, static_cast<std::size_t>(8 + length_size));
+  header.erase(0, 8 + length_size);
   const NpyHeader said = npy_header(path, header, version);
   const NpyType type = npy_type(path, said.descr);
   const bool column_major = said.fortran_order;

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "assay/base/error.h"
-#include "assay/base/text.h"
 #include "assay/datasets/checks/file_error.h"
 #include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/store/types.h"

@@ -241,13 +241,12 @@ void write_raw(const std::string& path, const std::map<std::string, TensorView>&
   write_file(path, bytes_of(view));
 }
 
+std::string shape_word(const Shape& shape) {
+  return shape.empty() ? "scalar" : assay::formatted("{}", fmt::join(shape, "x"));
+}
+
 std::string raw_file_name(std::string_view stem, const Format& format, const Shape& shape) {
-  std::string extents = shape.empty() ? "scalar" : "";
-  for (const std::int64_t extent : shape) {
-    if (!extents.empty()) extents += 'x';
-    extents += std::to_string(extent);
-  }
-  return assay::formatted("{}_{}{}{}.bin", stem, format.name, kShapeMark, extents);
+  return assay::formatted("{}_{}{}{}.bin", stem, format.name, kShapeMark, shape_word(shape));
 }
 
 }  // namespace assay

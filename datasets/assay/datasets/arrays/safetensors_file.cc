@@ -7,6 +7,7 @@
 #include "assay/base/error.h"
 #include "assay/base/file.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/datasets/arrays/plain_array.h"
 #include "assay/datasets/arrays/raw_file.h"
 #include "assay/datasets/checks/file_error.h"
@@ -31,11 +32,7 @@ class SafetensorsFile : public ArrayFile {
     check_places();
   }
 
-  std::vector<std::string> names() const override {
-    std::vector<std::string> names;
-    for (const wire::ArrayHeader& array : arrays_) names.push_back(array.name);
-    return names;
-  }
+  std::vector<std::string> names() const override { return names_of(arrays_); }
 
   std::unique_ptr<ArraySource> open(const std::string& name,
                                     const ArrayRequest& request) const override {

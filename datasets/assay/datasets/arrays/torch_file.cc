@@ -7,6 +7,7 @@
 #include "assay/base/error.h"
 #include "assay/base/file.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/datasets/arrays/pickle.h"
 #include "assay/datasets/arrays/plain_array.h"
 #include "assay/datasets/arrays/raw_file.h"
@@ -65,9 +66,7 @@ bool is_allowed(std::string_view global) {
   // Dtypes that cannot be read. Files with such a dtype are opened, so that their other tensors can
   // be read. A tensor with such a dtype is refused, and the error names the dtype.
   constexpr std::string_view kOtherDtypes[] = {"torch float4_e2m1fn_x2"};
-  const auto is_one_of = [&](const auto& names) {
-    return std::ranges::find(names, global) != std::end(names);
-  };
+  const auto is_one_of = [&](const auto& names) { return contains(names, global); };
   return is_one_of(kKnown) || is_one_of(kOtherDtypes) ||
          dtype_named(global, kTorchDtypes) != nullptr ||
          (global.starts_with(kStoragePrefix) && global.ends_with("Storage"));
@@ -273,11 +272,7 @@ class TorchFile : public ArrayFile {
     swap_ = is_big_endian();
   }
 
-  std::vector<std::string> names() const override {
-    std::vector<std::string> names;
-    for (const TorchTensor& t : tensors_) names.push_back(t.name);
-    return names;
-  }
+  std::vector<std::string> names() const override { return names_of(tensors_); }
 
   std::unique_ptr<ArraySource> open(const std::string& name,
                                     const ArrayRequest& request) const override {

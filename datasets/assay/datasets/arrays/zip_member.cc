@@ -8,7 +8,6 @@
 
 #include "assay/base/text.h"
 #include "assay/datasets/checks/file_error_text.h"
-#include "assay/datasets/store/dataset_file.h"
 
 namespace assay {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/datasets/checks/file_error_text.h"
 
 namespace assay {
@@ -329,9 +330,7 @@ ArrayCases::ArrayCases(std::string path, std::vector<CaseRecord> records,
 
 std::vector<std::string> ArrayCases::case_names() const {
   if (records_.empty() && all_below_.empty()) throw NoCaseError(path_, "", "holds no case");
-  std::vector<std::string> names;
-  for (const auto& [name, record] : records_) names.push_back(name);
-  return names;
+  return keys_of(records_);
 }
 
 const CaseRecord* ArrayCases::find_record(const std::string& name) const {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/datasets/arrays/folder.h"
 #include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/layouts/array_cases.h"
@@ -18,10 +19,6 @@ namespace {
 constexpr std::string_view kGoldenNames[] = {"gold",     "golden",    "goldens", "expect",
                                              "expected", "reference", "ref"};
 constexpr std::string_view kInputNames[] = {"in", "input", "inputs"};
-
-bool is_one_of(std::span<const std::string_view> names, const std::string& name) {
-  return std::ranges::find(names, name) != names.end();
-}
 
 // An array that was found, or the reason why the arrays of a name cannot be read.
 struct FoundArray {
@@ -137,9 +134,9 @@ bool is_two_sided_folder(const std::string& path) {
   bool golden = false, outputs = false;
   for (const std::string& folder : folders_in(path)) {
     if (!is_plain_folder(in_folder(path, folder))) continue;
-    const bool named_golden = is_one_of(kGoldenNames, folder);
+    const bool named_golden = contains(kGoldenNames, folder);
     golden |= named_golden;
-    outputs |= !named_golden && !is_one_of(kInputNames, folder);
+    outputs |= !named_golden && !contains(kInputNames, folder);
   }
   return golden && outputs;
 }
@@ -151,13 +148,13 @@ OpenedCases open_two_sided_folder(const std::string& path, const OpenOptions& op
   for (const std::string& folder : folders_in(path)) {
     const std::string whole = in_folder(path, folder);
     if (!is_plain_folder(whole)) continue;
-    if (is_one_of(kInputNames, folder)) {
+    if (contains(kInputNames, folder)) {
       opened.notes.push_back(formatted(
           "the folder {} is left out, because nothing shows to which operators its inputs belong",
           whole));
       continue;
     }
-    const bool is_golden = is_one_of(kGoldenNames, folder);
+    const bool is_golden = contains(kGoldenNames, folder);
     if (is_golden && !golden_folder.empty()) {
       throw file_error(path, "",
                        "{} and {} are both called as golden results are; give one of them as "

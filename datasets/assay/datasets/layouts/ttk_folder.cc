@@ -12,6 +12,7 @@
 #include "assay/base/error.h"
 #include "assay/base/sha256.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/datasets/arrays/folder.h"
 #include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/layouts/array_cases.h"
@@ -93,7 +94,7 @@ void add_what_row_says(ArrayRequest& array, const TtkTensor& tensor) {
 std::string named_file(const TtkTable& table, const TtkCase& row, const std::string& file) {
   namespace fs = std::filesystem;
   const fs::path path(file);
-  const bool leads_out = path.is_absolute() || std::ranges::find(path, "..") != path.end();
+  const bool leads_out = path.is_absolute() || contains(path, "..");
   if (leads_out && !table.given) {
     throw file_error(table.csv.path, formatted("line {}", row.line),
                      "names {}, which is not in the table's folder; give the table by "
@@ -190,7 +191,7 @@ std::optional<ManualFile> manual_file(const std::string& name) {
   if (dot == std::string::npos) return std::nullopt;
   ManualFile file;
   file.ending = name.substr(dot + 1);
-  if (std::ranges::find(kDumpEndings, file.ending) == std::end(kDumpEndings)) {
+  if (!contains(kDumpEndings, file.ending)) {
     return std::nullopt;
   }
   std::string stem = name.substr(0, dot);
@@ -422,7 +423,7 @@ std::optional<DumpFile> dump_file(std::string stem, const Rows& rows) {
     const std::size_t at = stem.rfind('_');
     if (at == std::string::npos || at == 0) break;
     const std::string word = stem.substr(at + 1);
-    if (std::ranges::find(kVariants, word) == std::end(kVariants)) break;
+    if (!contains(kVariants, word)) break;
     file.variant = file.variant.empty() ? word : word + "_" + file.variant;
     stem.erase(at);
     file.testcase = stem;

@@ -9,6 +9,7 @@
 #include "assay/base/file.h"
 #include "assay/base/printable.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/datasets/arrays/array_writer.h"
 #include "assay/datasets/arrays/folder.h"
 #include "assay/datasets/arrays/plain_array.h"
@@ -212,10 +213,6 @@ void write_raw(const std::string& path, const Tensor& tensor) {
   write_file(path, {reinterpret_cast<const char*>(tensor.bytes()), tensor.byte_count()});
 }
 
-std::string shape_token(const Shape& shape) {
-  return shape.empty() ? "scalar" : formatted("{}", fmt::join(shape, "x"));
-}
-
 constexpr const char* kTable = "cases.csv";
 
 // Attributes that are not lost in TTK's layout, because the row of the table has them or because
@@ -273,7 +270,7 @@ class TtkWriter {
       order.pop_back();
     }
     for (const auto& [operand, tensor] : case_.inputs) {
-      if (std::ranges::find(order, operand) == order.end()) order.push_back(operand);
+      if (!contains(order, operand)) order.push_back(operand);
     }
     return order;
   }
@@ -285,7 +282,7 @@ class TtkWriter {
     if (output.golden) {
       shown = &*output.golden;
       write_raw(formatted("{}/golden_{}_{}__shape_{}.bin", manual, index,
-                          ttk_dtype_of(shown->format()), shape_token(shown->shape())),
+                          ttk_dtype_of(shown->format()), shape_word(shown->shape())),
                 *shown);
     } else {
       write_file(formatted("{}/golden_{}_none.bin", manual, index), "");

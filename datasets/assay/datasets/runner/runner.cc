@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <set>
 #include <vector>
 
 #include "assay/base/float_environment.h"
@@ -122,14 +121,10 @@ std::vector<std::string> labels_of(const CaseSource& file, const std::string& na
 // standard asks for one.
 void check_reference_implementation(const Arguments& a, const CaseSource& file) {
   if (a.request.reference_implementation.empty()) return;
-  std::set<std::string> known;
-  for (const std::string& name : file.case_names()) {
-    for (const std::string& producer : file.producers_of(name)) known.insert(producer);
-  }
-  if (known.count(a.request.reference_implementation) != 0) return;
+  const std::vector<std::string> known = producers_of(file, file.case_names());
+  if (contains(known, a.request.reference_implementation)) return;
   refuse("--reference-implementation: {}",
-         unknown_word("producer", a.request.reference_implementation,
-                      std::vector<std::string>(known.begin(), known.end())));
+         unknown_word("producer", a.request.reference_implementation, known));
 }
 
 void print_ctest(const Arguments& a, const CaseSource& file) {
@@ -160,12 +155,11 @@ std::vector<CaseReport> run_case(const Arguments& a, const CaseSource& file,
     const std::string op = file.info(name).op;
     const auto found = operators.find(op);
     if (found == operators.end()) {
-      std::vector<std::string> known;
-      for (const auto& [registered, function] : operators) known.push_back(registered);
       CaseReport report;
       report.name = name;
-      report.verdicts = {not_comparable(formatted(
-          "no function is registered for the operator '{}'; registered: {}", op, joined(known)))};
+      report.verdicts = {not_comparable(
+          formatted("no function is registered for the operator '{}'; registered: {}", op,
+                    joined(keys_of(operators))))};
       return {std::move(report)};
     }
     // A team's own kernel runs in the floating-point environment that its program set, and not in

@@ -8,10 +8,10 @@
 
 namespace assay::h5 {
 
-ssize_t BlockReader::read_file(std::uint64_t at, std::byte* to, std::size_t size) const {
+ssize_t read_at(int fd, std::uint64_t at, std::byte* to, std::size_t size) {
   std::size_t done = 0;
   while (done < size) {
-    const ssize_t n = pread(fd_, to + done, size - done, static_cast<off_t>(at + done));
+    const ssize_t n = pread(fd, to + done, size - done, static_cast<off_t>(at + done));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return -1;
     if (n == 0) break;

@@ -9,6 +9,10 @@
 
 namespace assay::h5 {
 
+// Reads bytes of an open file. Returns the number of bytes that were read. It is less than `size`
+// if the file ends there, and -1 if the system reports an error (errno).
+ssize_t read_at(int fd, std::uint64_t at, std::byte* to, std::size_t size);
+
 // Reads a file. Small reads take bytes from blocks that are kept in memory, because HDF5 makes
 // about a hundred reads of a few bytes for each case. Large reads go to the file. Used by one
 // thread at a time, except read_file().
@@ -21,7 +25,9 @@ class BlockReader {
   // -1 if the system reports an error.
   ssize_t read(std::uint64_t at, std::byte* to, std::size_t size);
   // Reads the file without blocks. Several threads may call this at a time.
-  ssize_t read_file(std::uint64_t at, std::byte* to, std::size_t size) const;
+  ssize_t read_file(std::uint64_t at, std::byte* to, std::size_t size) const {
+    return read_at(fd_, at, to, size);
+  }
 
  private:
   static constexpr std::size_t kBlock = 16384, kBlocks = 256;

@@ -1,13 +1,13 @@
 #include "assay/datasets/store/case_source.h"
 
+#include <set>
+
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/cases/source_names.h"
 #include "assay/datasets/checks/file_error_text.h"
 
 namespace assay {
-
-std::vector<std::string> CaseSource::case_names_by(int /*threads*/) const { return case_names(); }
 
 std::vector<std::string> CaseSource::case_names(const std::string& glob) const {
   std::vector<std::string> all = case_names();
@@ -60,25 +60,13 @@ std::optional<ArrayInfo> CaseSource::golden_info(const std::string& name,
   return found != nullptr && found->golden ? std::optional(*found->golden) : std::nullopt;
 }
 
-std::unique_ptr<ArraySource> CaseSource::open_input(const std::string& /*name*/,
-                                                    const std::string& /*operand*/) const {
-  return nullptr;
-}
-
-std::unique_ptr<ArraySource> CaseSource::open_result(const std::string& /*name*/,
-                                                     const std::string& /*producer*/,
-                                                     const std::string& /*output*/) const {
-  return nullptr;
-}
-
-std::int64_t CaseSource::result_bytes(const std::string& /*name*/,
-                                      const std::string& /*producer*/) const {
-  return 0;
-}
-
-Epilogue CaseSource::read_epilogue(const std::string& /*name*/, const std::string& /*producer*/,
-                                   const std::string& /*output*/) const {
-  return {};
+std::vector<std::string> producers_of(const CaseSource& source,
+                                      const std::vector<std::string>& cases) {
+  std::set<std::string> producers;
+  for (const std::string& name : cases) {
+    for (const std::string& producer : source.producers_of(name)) producers.insert(producer);
+  }
+  return {producers.begin(), producers.end()};
 }
 
 const Format* common_format(const StoredOutput& output) {

@@ -46,7 +46,7 @@ class CaseSource {
   virtual std::vector<std::string> case_names() const = 0;
   // As case_names(), but up to `threads` threads (0 means default_threads()) search, if the source
   // supports that.
-  virtual std::vector<std::string> case_names_by(int threads) const;
+  virtual std::vector<std::string> case_names_by(int /*threads*/) const { return case_names(); }
   // Returns the cases whose name matches a glob ('*', '?'). An empty glob matches all. Throws
   // NoCaseError if nothing matches.
   std::vector<std::string> case_names(const std::string& glob) const;
@@ -71,8 +71,10 @@ class CaseSource {
   virtual Tensor read_output(const std::string& name, const std::string& producer,
                              const std::string& output = "") const = 0;
   // Returns the arrays that the kernel's epilogue returned with the output, or an empty epilogue.
-  virtual Epilogue read_epilogue(const std::string& name, const std::string& producer,
-                                 const std::string& output = "") const;
+  virtual Epilogue read_epilogue(const std::string& /*name*/, const std::string& /*producer*/,
+                                 const std::string& /*output*/ = "") const {
+    return {};
+  }
 
   // The functions below are about the result of a producer. The producer "" stands for the golden
   // result. `output` names the output if the case has several.
@@ -80,19 +82,30 @@ class CaseSource {
   // Open an input or a result as an array that is read piece by piece. They return null if there is
   // no such array, or if this kind of source has only whole tensors. The source must outlive the
   // arrays.
-  virtual std::unique_ptr<ArraySource> open_input(const std::string& name,
-                                                  const std::string& operand) const;
-  virtual std::unique_ptr<ArraySource> open_result(const std::string& name,
-                                                   const std::string& producer,
-                                                   const std::string& output = "") const;
+  virtual std::unique_ptr<ArraySource> open_input(const std::string& /*name*/,
+                                                  const std::string& /*operand*/) const {
+    return nullptr;
+  }
+  virtual std::unique_ptr<ArraySource> open_result(const std::string& /*name*/,
+                                                   const std::string& /*producer*/,
+                                                   const std::string& /*output*/ = "") const {
+    return nullptr;
+  }
   // Returns the bytes in memory of all results of a producer for a case. Returns 0 if finding out
   // needs more than reading a header.
-  virtual std::int64_t result_bytes(const std::string& name, const std::string& producer) const;
+  virtual std::int64_t result_bytes(const std::string& /*name*/,
+                                    const std::string& /*producer*/) const {
+    return 0;
+  }
   // Returns the place where a result is stored, or nothing if there is no such tensor.
   virtual std::optional<StoredPlace> result_place(const std::string& name,
                                                   const std::string& producer,
                                                   const std::string& output = "") const = 0;
 };
+
+// Returns the producers that recorded outputs of these cases, sorted by name.
+std::vector<std::string> producers_of(const CaseSource& source,
+                                      const std::vector<std::string>& cases);
 
 // Finds the first source that has a case with this source name, and the case's name there.
 struct FoundCase {

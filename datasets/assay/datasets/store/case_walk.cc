@@ -8,6 +8,7 @@
 #include "assay/base/parallel.h"
 #include "assay/base/pool.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/datasets/checks/file_error.h"
 #include "assay/datasets/store/case_path.h"
 #include "assay/datasets/store/dataset_file.h"
@@ -57,7 +58,7 @@ void SeenGroups::step_into(std::uint64_t address) {
 
 void CaseWalk::pass(const std::string& group) {
   const std::uint64_t address = reader_.address_of(group);
-  if (std::ranges::find(above_, address) != above_.end()) {
+  if (contains(above_, address)) {
     reader_.refuse(group, "contains itself");
   }
   if (above_.size() > kMaxDepth) {

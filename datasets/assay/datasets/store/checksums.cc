@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <mutex>
 #include <new>
 #include <variant>
@@ -100,9 +101,9 @@ bool ChecksumTable::Text::read() {
     rest.remove_prefix(end + 1);
   }
   // The lines are sorted if assay wrote them. If a name occurs twice, the last line counts.
-  const auto is_out_of_order = [](const Line& a, const Line& b) { return !(a.name < b.name); };
-  if (std::adjacent_find(lines.begin(), lines.end(), is_out_of_order) == lines.end()) return true;
-  std::ranges::stable_sort(lines, [](const Line& a, const Line& b) { return a.name < b.name; });
+  const auto misplaced = std::ranges::adjacent_find(lines, std::greater_equal(), &Line::name);
+  if (misplaced == lines.end()) return true;
+  std::ranges::stable_sort(lines, {}, &Line::name);
   const auto first = std::unique(lines.rbegin(), lines.rend(), [](const Line& a, const Line& b) {
                        return a.name == b.name;
                      }).base();
@@ -168,7 +169,7 @@ std::size_t ChecksumTable::place_of(std::string_view name) const {
     end = all.size();
   }
   const auto some = all.subspan(begin, end - begin);
-  const auto found = std::lower_bound(some.begin(), some.end(), name, is_before);
+  const auto found = std::ranges::lower_bound(some, name, {}, &Line::name);
   last_ = begin + static_cast<std::size_t>(found - some.begin());
   return last_;
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/datasets/checks/file_error.h"
 #include "assay/datasets/checks/size_cap.h"
 #include "assay/datasets/store/chunks.h"
@@ -254,8 +255,7 @@ class PlainSource : public CopySource {
     if (found.object == nullptr || links == nullptr) return false;
     // Refuses groups that contain themselves, and mazes of links.
     if (!groups.insert(found.object->address).second || groups.size() > kMostGroups) return false;
-    return takes_attributes(*found.object) &&
-           std::all_of(links->begin(), links->end(), [&](const auto& link) {
+    return takes_attributes(*found.object) && std::ranges::all_of(*links, [&](const auto& link) {
              const std::string object = group + "/" + link.first;
              const auto below = objects_->find(object);
              if (below.answer != PlainObjects::Answer::kYes) return false;
@@ -267,9 +267,7 @@ class PlainSource : public CopySource {
   std::vector<std::string> links_in(const std::string& group) override {
     const auto links = objects_->links_in(group);
     if (links == nullptr) throw changed(group);
-    std::vector<std::string> names;
-    for (const auto& link : *links) names.push_back(link.first);
-    return names;
+    return keys_of(*links);
   }
   bool is_group(const std::string& object) override { return found(object).is_group; }
   std::uint64_t address_of(const std::string& object) override { return found(object).address; }

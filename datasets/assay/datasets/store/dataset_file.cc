@@ -216,7 +216,7 @@ struct DatasetFile::Impl {
           formatted("has no output '{}'; it has only one output, without a name", output));
     }
     const std::vector<std::string> names = outputs_of(name);
-    if (std::ranges::find(names, output) != names.end()) return;
+    if (contains(names, output)) return;
     reader.refuse(case_path(name),
                   output.empty()
                       ? formatted("has several outputs; name one of them: {}", joined(names))
@@ -265,7 +265,7 @@ struct DatasetFile::Impl {
         producers.empty() ? producers : tensors_in(name, "outputs");
     for (const std::string& producer : producers) {
       std::string at = path_of(name, part, producer);
-      if (std::ranges::find(outputs, producer) == outputs.end()) {
+      if (!contains(outputs, producer)) {
         reader.refuse(
             at, formatted("belongs to no recorded output; the case has recorded outputs of {}",
                           outputs.empty() ? "nobody" : joined(outputs)));
@@ -275,7 +275,7 @@ struct DatasetFile::Impl {
         bool has = false;
         for (const std::string& beside : names_in(name, part + "/" + producer)) {
           has |= beside == output;
-          if (std::ranges::find(recorded, beside) != recorded.end()) continue;
+          if (contains(recorded, beside)) continue;
           reader.refuse(at + "/" + beside, formatted("belongs to no recorded output; '{}' has {}",
                                                      producer, joined(recorded)));
         }
@@ -362,7 +362,7 @@ struct DatasetFile::Impl {
   // Returns true if a golden result is yet to be computed. Such an object has only its attributes.
   bool is_pending(const std::string& at) const {
     const std::vector<std::string> names = reader.attribute_names(at);
-    if (std::ranges::find(names, "pending") == names.end()) return false;
+    if (!contains(names, "pending")) return false;
     if (!is_absent(at))
       reader.refuse(at,
                     "has the attribute 'pending' without 'absent'; set absent = 1 if the golden "
@@ -390,7 +390,7 @@ struct DatasetFile::Impl {
       if (members.empty()) reader.refuse(at, "is a list without tensors");
       for (std::size_t i = 0; i < members.size(); ++i) {
         const std::string index = formatted("{}", i);
-        if (std::ranges::find(members, index) == members.end()) {
+        if (!contains(members, index)) {
           reader.refuse(at,
                         formatted("is a list of {}, whose datasets must be named 0 to {}; there is "
                                   "no '{}'",
@@ -498,14 +498,14 @@ std::vector<std::string> DatasetFile::case_names_by(int threads) const {
     h5::CaseWalk walk(impl_->reader);
     walk.collect("");
     cases = walk.cases();
-    std::sort(cases->begin(), cases->end());
+    std::ranges::sort(*cases);
   }
   if (cases->empty()) throw NoCaseError(path(), "/cases", "holds no case");
   auto next = cases->begin();  // nearly always the case of the next name in the table
   for (const std::string& at : checksums().cases()) {
     const std::string name = at.substr(case_path("").size());
     if (next == cases->end() || *next != name) {
-      next = std::lower_bound(cases->begin(), cases->end(), name);
+      next = std::ranges::lower_bound(*cases, name);
     }
     if (next == cases->end() || *next != name) impl_->reader.refuse_changed(at, "is not there");
     ++next;
@@ -562,7 +562,7 @@ Tensor DatasetFile::read_output(const std::string& name, const std::string& prod
   looked_at(name).check_case(name);
   impl_->check_output(name, output);
   const std::vector<std::string> producers = impl_->producers_of(name, output);
-  if (std::ranges::find(producers, producer) == producers.end()) {
+  if (!contains(producers, producer)) {
     impl_->reader.refuse(
         case_path(name),
         formatted("has no recorded output {}of '{}'; it has {}",

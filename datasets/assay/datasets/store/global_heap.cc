@@ -98,14 +98,11 @@ GlobalHeap::Collection GlobalHeap::read_collection(std::uint64_t at) const {
     }
     place += index == 0 ? object : kHeapObjectHeader + aligned_to_8(object);
   }
-  const auto before = [](const Place& a, const Place& b) { return a.index < b.index; };
   // The objects are already in the order of their numbers if HDF5 wrote them.
-  if (!std::ranges::is_sorted(result.objects, before)) {
-    std::ranges::sort(result.objects, before);
+  if (!std::ranges::is_sorted(result.objects, {}, &Place::index)) {
+    std::ranges::sort(result.objects, {}, &Place::index);
   }
-  const auto same =
-      std::adjacent_find(result.objects.begin(), result.objects.end(),
-                         [](const Place& a, const Place& b) { return a.index == b.index; });
+  const auto same = std::ranges::adjacent_find(result.objects, {}, &Place::index);
   if (same != result.objects.end()) {
     return bad(formatted("has two objects of number {}", same->index));
   }
@@ -113,9 +110,7 @@ GlobalHeap::Collection GlobalHeap::read_collection(std::uint64_t at) const {
 }
 
 const GlobalHeap::Place* GlobalHeap::Collection::find(std::uint32_t index) const {
-  const auto found =
-      std::lower_bound(objects.begin(), objects.end(), index,
-                       [](const Place& place, std::uint32_t asked) { return place.index < asked; });
+  const auto found = std::ranges::lower_bound(objects, index, {}, &Place::index);
   return found != objects.end() && found->index == index ? &*found : nullptr;
 }
 

@@ -101,10 +101,8 @@ struct PlainObjects::Header {
 };
 
 const PlainObject::NamedValue* PlainObject::find_attribute(std::string_view name) const {
-  for (const NamedValue& attribute : attributes) {
-    if (attribute.name == name) return &attribute;
-  }
-  return nullptr;
+  const auto found = std::ranges::find(attributes, name, &NamedValue::name);
+  return found == attributes.end() ? nullptr : &*found;
 }
 
 const std::shared_ptr<const PlainObjects::Links>* PlainObjects::RecentLinks::find(
@@ -188,9 +186,7 @@ PlainObjects::Found PlainObjects::find(const std::string& path) {
   if (above.answer != Answer::kYes) return above;
   const std::shared_ptr<const Links> links = links_in(group);
   if (links == nullptr) return {};
-  const auto link = std::lower_bound(
-      links->begin(), links->end(), name,
-      [](const auto& a, std::string_view b) { return std::string_view(a.first) < b; });
+  const auto link = std::ranges::lower_bound(*links, name, {}, &Links::value_type::first);
   if (link == links->end() || link->first != name) return {Answer::kNo, nullptr};
   return read(link->second);
 }
@@ -308,11 +304,10 @@ std::shared_ptr<const PlainObject> PlainObjects::read_object(std::uint64_t addre
       return nullptr;
     }
   }
-  std::ranges::sort(object.attributes,
-                    [](const auto& a, const auto& b) { return a.name < b.name; });
-  for (std::size_t i = 1; i < object.attributes.size(); ++i) {
-    if (object.attributes[i - 1].name == object.attributes[i].name) return nullptr;
-  }
+  auto& attributes = object.attributes;
+  std::ranges::sort(attributes, {}, &PlainObject::NamedValue::name);
+  const auto same = std::ranges::adjacent_find(attributes, {}, &PlainObject::NamedValue::name);
+  if (same != attributes.end()) return nullptr;
   return std::make_shared<const PlainObject>(std::move(object));
 }
 

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/datasets/checks/size_cap.h"
 #include "assay/datasets/store/attribute_value.h"
 #include "assay/datasets/store/chunks.h"
@@ -242,9 +243,7 @@ StoredPlace Reader::place_of(const std::string& object) const {
 
 std::vector<std::string> Reader::links_in(const std::string& group_path) const {
   if (const auto plain = plain_ != nullptr ? plain_->links_in(group_path) : nullptr) {
-    std::vector<std::string> names;
-    for (const auto& [name, address] : *plain) names.push_back(name);
-    return names;
+    return keys_of(*plain);
   }
   hid_t group = kept_group(group_path);
   Handle opened;
@@ -310,7 +309,7 @@ void Reader::check_all_attributes_are_there(const std::string& object_path,
   const std::string prefix = object_path + "@";
   for (const ChecksumTable::Line& line : checksums_.beginning_with(prefix)) {
     const std::string_view name = line.name.substr(prefix.size());
-    if (std::ranges::find(names, name) == names.end()) {
+    if (!contains(names, name)) {
       refuse_changed(object_path, formatted("its attribute '{}' is missing", name));
     }
   }
@@ -318,8 +317,7 @@ void Reader::check_all_attributes_are_there(const std::string& object_path,
 
 std::vector<std::string> Reader::attribute_names(const std::string& object_path) const {
   if (const auto plain = find_plain(object_path).object) {
-    std::vector<std::string> names;
-    for (const auto& attribute : plain->attributes) names.push_back(attribute.name);
+    std::vector<std::string> names = names_of(plain->attributes);
     check_all_attributes_are_there(object_path, names);
     return names;
   }
@@ -365,7 +363,7 @@ void Reader::add_attribute(const std::string& object, const std::string& name,
     values.emplace(name, std::move(*value));
   } else if (checksums_.has(object + "@" + name)) {
     refuse_changed(object, formatted("its attribute '{}' is not what was written", name));
-  } else if (std::ranges::find(required, name) != required.end()) {
+  } else if (contains(required, name)) {
     refuse(object,
            formatted("its attribute '{}' must be one value: a UTF-8 string, a number or a bool",
                      name));

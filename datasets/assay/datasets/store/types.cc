@@ -123,9 +123,8 @@ constexpr OtherType kOtherTypes[] = {
     {H5T_TIME, "a time", kOtherWayOut},
     {H5T_NO_CLASS, "a type of another class", kOtherWayOut}};
 const OtherType& other_type(H5T_class_t kind) {
-  const auto* const row = std::find_if(std::begin(kOtherTypes), std::end(kOtherTypes) - 1,
-                                       [&](const OtherType& type) { return type.kind == kind; });
-  return *row;
+  return *std::ranges::find(std::begin(kOtherTypes), std::end(kOtherTypes) - 1, kind,
+                            &OtherType::kind);
 }
 
 std::string words(hid_t t) {

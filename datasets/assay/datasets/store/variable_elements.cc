@@ -73,9 +73,7 @@ std::size_t extent_of(hid_t array) {
 std::vector<unsigned> members_in_order(hid_t compound) {
   std::vector<unsigned> members(static_cast<std::size_t>(std::max(H5Tget_nmembers(compound), 0)));
   for (unsigned i = 0; i < members.size(); ++i) members[i] = i;
-  std::ranges::sort(members, [&](unsigned a, unsigned b) {
-    return H5Tget_member_offset(compound, a) < H5Tget_member_offset(compound, b);
-  });
+  std::ranges::sort(members, {}, [&](unsigned i) { return H5Tget_member_offset(compound, i); });
   return members;
 }
 

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "assay/datasets/store/block_reader.h"
+
 namespace assay::h5 {
 namespace {
 
@@ -69,19 +71,11 @@ herr_t write_file(H5FD_t* base, H5FD_mem_t, hid_t, haddr_t at, std::size_t size,
 // HDF5 reads back data that it has written and evicted. Beyond the end there are zeros.
 herr_t read_file(H5FD_t* base, H5FD_mem_t, hid_t, haddr_t at, std::size_t size, void* data) {
   const WrittenFile* file = cast(base);
-  char* bytes = static_cast<char*>(data);
-  while (size > 0) {
-    const ssize_t done = pread(file->fd, bytes, size, static_cast<off_t>(at));
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) keep_error(file->error);
-    if (done <= 0) {
-      std::memset(bytes, 0, size);
-      break;
-    }
-    bytes += done;
-    at += static_cast<haddr_t>(done);
-    size -= static_cast<std::size_t>(done);
-  }
+  auto* const bytes = static_cast<std::byte*>(data);
+  const ssize_t n = read_at(file->fd, at, bytes, size);
+  if (n < 0) keep_error(file->error);
+  const auto done = static_cast<std::size_t>(std::max<ssize_t>(n, 0));
+  std::memset(bytes + done, 0, size - done);
   return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "assay/base/printable.h"
 #include "assay/base/temporary_file.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/datasets/checks/file_check.h"
 #include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/store/case_path.h"
@@ -37,7 +38,7 @@ bool is_member(const std::string& operand) { return operand.find('/') != std::st
 bool is_schema_attribute(std::string_view name) {
   constexpr std::string_view kOwn[] = {"dtype", "fault"};
   const auto known = known_attributes();
-  return std::ranges::find(kOwn, name) != std::end(kOwn) ||
+  return contains(kOwn, name) ||
          std::ranges::any_of(known, [&](const KnownAttribute& row) { return row.name == name; });
 }
 
