@@ -46,8 +46,8 @@ std::vector<std::string> target_words(const AuditCommandOptions& o) {
       words.push_back(word);
       continue;
     }
-    for (const Standard& row : standards()) words.emplace_back(row.name);
-    for (const char* own : {"accumulation", "expected_error", "bit_equal"}) words.emplace_back(own);
+    const std::vector<std::string> names = standard_names();
+    words.insert(words.end(), names.begin(), names.end());
   }
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (std::find(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(i), words[i]) !=
@@ -109,8 +109,8 @@ std::string repeat_line(const AuditCommandOptions& o, const Context& context,
   std::string line = context.program + " audit";
   for (const std::string& path : o.files.golden) line += " " + shell_word(path);
   line += o.files.source.text();
-  const auto option = [&line](const char* word, const std::string& value) {
-    if (!value.empty()) line += formatted(" {} {}", word, shell_word(value));
+  const auto option = [&line](std::string_view word, const std::string& value) {
+    line += option_text(word, value);
   };
   for (const std::string& path : o.files.outputs) option("--outputs", path);
   option("--recorded", o.files.recorded);
@@ -201,22 +201,16 @@ int code_of(const audit::AuditResult& result, const std::optional<double>& min) 
 }
 
 std::string summary_of(const audit::AuditResult& result) {
-  const auto lenient =
-      std::count_if(result.targets.begin(), result.targets.end(), [](const audit::TargetResult& t) {
-        return std::any_of(t.corruptions.begin(), t.corruptions.end(),
-                           [](const audit::Caught& c) { return c.escaped > 0; });
-      });
+  const auto lenient = std::ranges::count_if(result.targets, [](const audit::TargetResult& t) {
+    return std::ranges::any_of(t.corruptions, [](const audit::Caught& c) { return c.escaped > 0; });
+  });
   return formatted("{} of {} let wrong outputs through, in {} verdicts", lenient,
-                   counted(static_cast<std::int64_t>(result.targets.size()), "target"),
-                   grouped(result.trials));
+                   counted(std::ssize(result.targets), "target"), grouped(result.trials));
 }
 
 int run_audit_command(AuditCommandOptions o, const Context& context) {
   o.command = context.behind_dashes;
-  if (o.files.golden.empty() == o.files.source.pairs.empty()) {
-    refuse(o.files.golden.empty() ? "GOLDEN is required, or --pairs OUTPUTS GOLDEN"
-                                  : "give GOLDEN or --pairs, not both");
-  }
+  o.files.check();
   if (o.command.empty() && o.program.batch) {
     refuse("--batch needs a command after --");
   }
@@ -243,18 +237,14 @@ int run_audit_command(AuditCommandOptions o, const Context& context) {
   const audit::AuditResult result = audit::run_audit(found.subjects, targets.all, o.audit);
   line.end();
 
-  const wire::AuditHead head{
-      joined(o.files.golden.empty() ? o.files.source.pairs : o.files.golden, " "),
-      context.command_line, version()};
-  if (o.json == "-") {
-    print(wire::audit_json(result, head));
-  } else {
+  const wire::AuditHead head{joined(o.files.given(), " "), context.command_line, version()};
+  if (o.json != "-") {
     const std::string note = saved.note();
     print_result(context,
                  report::audit_text(result, o.all ? -1 : 4) + (note.empty() ? "" : note + "\n"),
                  summary_of(result));
   }
-  if (!o.json.empty() && o.json != "-") write_file(o.json, wire::audit_json(result, head));
+  write_result(o.json, [&] { return wire::audit_json(result, head); });
   if (!o.html.empty()) write_file(o.html, report::audit_html(result, head));
   return code_of(result, o.min);
 }
@@ -270,23 +260,11 @@ void add_audit(Context& context) {
       "assay audit datasets/samples/operators.h5 --case 'softmax/*' --golden-as output -- "
       "python3 compare.py {output} {golden}");
   FileOptions& files = context.files;
-  files
-      .input(
-          command->add_option("GOLDEN", o.files.golden,
-                              "Golden files, folders of them, or globs in quotes. The command to "
-                              "audit follows as `-- COMMAND ...`, in which {output} and {golden} "
-                              "stand for files."),
-          source_reads)
-      ->type_name("FILE");
-  files
-      .input(
-          command
-              ->add_option("--outputs", o.files.outputs,
-                           "File with right outputs. By default, the recorded outputs in GOLDEN "
-                           "are right. Without recorded outputs, the rounded golden results are.")
-              ->allow_extra_args(false),
-          source_reads)
-      ->type_name("FILE");
+  o.files.add(context, command,
+              "Golden files, folders of them, or globs in quotes. The command to audit follows as "
+              "`-- COMMAND ...`, in which {output} and {golden} stand for files.",
+              "File with right outputs. By default, the recorded outputs in GOLDEN are right. "
+              "Without recorded outputs, the rounded golden results are.");
   command->add_option("--recorded", o.files.recorded,
                       "Use the recorded outputs of this producer as right outputs.");
   command->add_option("--machine", o.files.machine,
@@ -354,16 +332,11 @@ void add_audit(Context& context) {
   command->add_flag("--no-searches", o.no_searches,
                     "Do not search for the smallest error that is caught, for blind elements and "
                     "for sizes.");
-  command
-      ->add_option("--threads", o.audit.threads,
-                   "Number of threads (default: all cores). The result does not depend on it.")
-      ->check(in_range(1, 4096));
+  add_positive_threads(command, o.audit.threads);
   command->add_option("--min", o.min, "Exit with 1 if a target has a smaller score.")
       ->check(in_range(0.0, 1.0));
-  files.output_or_standard_output(
-      command->add_option("--json", o.json, "Write the result as JSON. '-' is standard output."));
-  files.output(command->add_option("--html", o.html,
-                                   "Write the result as an HTML page without other files."));
+  add_json(context, command, o.json);
+  add_html(context, command, o.html);
   command->add_option(
       "--save", o.save,
       "Write each wrong output that was let through to its own folder in this one, which "

@@ -64,7 +64,7 @@ Tensor converted(const FileKind& kind, const Tensor& golden, const Format& outpu
 }
 
 std::string stem_of(const std::string& what, std::string name) {
-  std::replace(name.begin(), name.end(), '/', '.');
+  std::ranges::replace(name, '/', '.');
   return name.empty() ? what : what + "_" + name;
 }
 
@@ -93,19 +93,14 @@ void change(audit::FileChange how, const std::string& output, const std::string&
 }  // namespace
 
 std::vector<std::string> file_kinds() {
-  std::vector<std::string> names;
-  for (const ArrayFormat& row : array_formats()) {
-    if (row.write != nullptr) names.emplace_back(row.name);
-  }
+  std::vector<std::string> names = names_with(array_formats(), &ArrayFormat::write);
   names.emplace_back(kDataset);
   return names;
 }
 
 void FileKind::check() const {
   const std::vector<std::string> known = file_kinds();
-  if (std::find(known.begin(), known.end(), name) == known.end()) {
-    refuse(unknown_word("kind of file", name, known));
-  }
+  if (!contains(known, name)) refuse(unknown_word("kind of file", name, known));
   if (!golden_as.empty() && golden_as != "output") (void)format_named(golden_as);
 }
 

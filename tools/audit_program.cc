@@ -9,6 +9,7 @@
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/base/unsynced.h"
+#include "assay/base/words.h"
 #include "assay/datasets/checks/file_error.h"
 
 namespace assay::tools {
@@ -29,7 +30,7 @@ std::optional<Place> place_in(std::string_view braced) {
   const bool named = colon != std::string_view::npos;
   const std::span<const std::string_view> known =
       named ? std::span<const std::string_view>(kNamed) : std::span<const std::string_view>(kPlain);
-  if (std::find(known.begin(), known.end(), kind) == known.end()) return std::nullopt;
+  if (!contains(known, kind)) return std::nullopt;
   return Place{kind, named ? std::string(braced.substr(colon + 1)) : ""};
 }
 
@@ -84,7 +85,7 @@ struct ProgramTarget::Regex {
   Regex(const Regex&) = delete;
   Regex& operator=(const Regex&) = delete;
   bool matches(std::string said) const {
-    std::replace(said.begin(), said.end(), '\0', ' ');
+    std::ranges::replace(said, '\0', ' ');
     return regexec(&compiled, said.c_str(), 0, nullptr, 0) == 0;
   }
   regex_t compiled;
@@ -96,31 +97,8 @@ struct ProgramTarget::Worker {
   std::unique_ptr<LineProcess> process;  // with --batch
 };
 
-class ProgramTarget::Borrowed {
- public:
-  explicit Borrowed(ProgramTarget& from) : from_(from) {
-    const std::lock_guard lock(from.mutex_);
-    if (from.free_.empty()) {
-      worker_ = std::make_unique<Worker>();
-    } else {
-      worker_ = std::move(from.free_.back());
-      from.free_.pop_back();
-    }
-  }
-  ~Borrowed() {
-    const std::lock_guard lock(from_.mutex_);
-    from_.free_.push_back(std::move(worker_));
-  }
-  Borrowed(const Borrowed&) = delete;
-  Borrowed& operator=(const Borrowed&) = delete;
-  Worker& operator*() const { return *worker_; }
-
- private:
-  ProgramTarget& from_;
-  std::unique_ptr<Worker> worker_;
-};
-
-ProgramTarget::ProgramTarget(ProgramOptions options) : o_(std::move(options)) {
+ProgramTarget::ProgramTarget(ProgramOptions options)
+    : o_(std::move(options)), workers_([] { return std::make_unique<Worker>(); }) {
   if (o_.words.empty()) refuse("no command was given after --");
   if (o_.name.empty()) o_.name = joined(o_.words, " ");
   o_.kind.check();
@@ -175,8 +153,7 @@ bool ProgramTarget::golden_file_differs(const audit::Subject& subject) const {
 
 std::string ProgramTarget::why_not(const audit::Subject& subject) {
   const std::string dtype(subject.clean.format().name);
-  if (!o_.dtypes.empty() &&
-      std::find(o_.dtypes.begin(), o_.dtypes.end(), dtype) == o_.dtypes.end()) {
+  if (!o_.dtypes.empty() && !contains(o_.dtypes, dtype)) {
     return formatted("it does not read {}", dtype);
   }
   for (const std::string& input : inputs_) {
@@ -207,8 +184,7 @@ std::string ProgramTarget::why_not(const audit::Subject& subject) {
     }
   }
   try {
-    const Borrowed worker(*this);
-    (void)write({subject, subject.clean}, (*worker).scratch.fresh("files"));
+    (void)write({subject, subject.clean}, workers_.take()->scratch.fresh("files"));
   } catch (const FileError& e) {
     return e.what();
   }
@@ -234,18 +210,14 @@ std::vector<std::string> ProgramTarget::filled(const audit::Trial& trial, const 
       if (place.kind == "dtype") return std::string(trial.output.format().name);
       if (place.kind == "case") return c.name;
       if (place.kind == "junit") return junit;
-      std::string shape;
-      for (const std::int64_t extent : trial.output.shape()) {
-        shape += formatted("{}{}", shape.empty() ? "" : ",", extent);
-      }
-      return shape;
+      return formatted("{}", fmt::join(trial.output.shape(), ","));
     }));
   }
   return words;
 }
 
 audit::Answer ProgramTarget::judge(const audit::Trial& trial) {
-  const Borrowed worker(*this);
+  const auto worker = workers_.take();
   return o_.batch ? ask(trial, *worker) : run(trial, *worker);
 }
 

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "assay/audit/target.h"
+#include "assay/base/pool.h"
 #include "assay/base/process.h"
 #include "audit_files.h"
 
@@ -50,7 +50,6 @@ class ProgramTarget : public audit::Target {
 
  private:
   struct Worker;
-  class Borrowed;
   struct Regex;
   TrialFiles write(const audit::Trial& trial, const std::string& folder) const;
   std::vector<std::string> filled(const audit::Trial& trial, const TrialFiles& files,
@@ -62,8 +61,7 @@ class ProgramTarget : public audit::Target {
   std::vector<std::string> inputs_;  // the inputs that the command's words name
   bool siblings_ = false, plain_ = false, junit_ = false;
   std::unique_ptr<Regex> passes_, fails_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Worker>> free_;
+  Pool<Worker> workers_;
 };
 
 // Returns true if a JUnit file reports at least one test case that was not skipped, no failure and

@@ -33,7 +33,7 @@ RightOutputs choose(const GateFileOptions& o, const CaseSource& golden, const Ca
   }
   const std::vector<std::string> producers = producers_of(from, there);
   if (!o.recorded.empty()) {
-    if (std::find(producers.begin(), producers.end(), o.recorded) == producers.end()) {
+    if (!contains(producers, o.recorded)) {
       refuse("{} has no outputs of '{}'{}; it has {}", from.path(), o.recorded,
              did_you_mean_aside(o.recorded, producers), joined(producers));
     }
@@ -169,7 +169,7 @@ AuditSubjects read_subjects(const GateFileOptions& o, bool rounded) {
     std::vector<std::string> names = source.cases->case_names();
     all += names.size();
     std::erase_if(names, [&](const std::string& name) { return !o.filter.takes(name); });
-    std::sort(names.begin(), names.end(), natural_less);
+    std::ranges::sort(names, natural_less);
     const CaseSource* recorded = outputs ? outputs->cases.get() : nullptr;
     const RightOutputs from = choose(o, *source.cases, recorded, names, rounded);
     for (const std::string& name : names) {
@@ -184,8 +184,7 @@ AuditSubjects read_subjects(const GateFileOptions& o, bool rounded) {
     }
   }
   if (found.subjects.empty()) {
-    const std::string path = joined(o.golden.empty() ? o.source.pairs : o.golden);
-    throw NoCaseError(path, "",
+    throw NoCaseError(joined(o.given()), "",
                       seen.empty() ? formatted("none of its {} cases was chosen", all)
                                    : formatted("no case is left: {}", found.notes.front()));
   }

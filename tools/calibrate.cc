@@ -25,7 +25,7 @@ int run(const CalibrateOptions& o, const Context& context) {
   plan.dtype = &format_named(o.dtype);
   const std::optional<Shape> sizes = read_shape(o.shape, ',');
   const auto is_size = [](std::int64_t n) { return n >= 1 && n <= 1 << 20; };
-  if (!sizes || sizes->size() != 3 || !std::all_of(sizes->begin(), sizes->end(), is_size)) {
+  if (!sizes || sizes->size() != 3 || !std::ranges::all_of(*sizes, is_size)) {
     refuse("--shape {}: three whole numbers M,K,N from 1 to 1048576 are needed", o.shape);
   }
   plan.m = (*sizes)[0];
@@ -101,10 +101,7 @@ void add_calibrate(Context& context) {
       ->capture_default_str();
   command->add_option("--seed", options->seed, "Seed of the random numbers.")
       ->capture_default_str();
-  command
-      ->add_option("--threads", options->threads,
-                   "Number of threads. 0 means all cores. The result does not depend on it.")
-      ->check(in_range(0, kMostThreads));
+  add_threads(command, options->threads);
   on_run(context, command, [options, &context] { return run(*options, context); });
 }
 

@@ -4,8 +4,6 @@
 
 #include <unistd.h>
 
-#include <chrono>
-#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -107,16 +105,12 @@ void write_results(const CampaignFlags& o, const Context& context, const campaig
   if (!o.csv.empty()) write_file(o.csv, report::campaign_csv(plan, results));
 }
 
-}  // namespace
-
-namespace {
-
 std::string summary_of(const campaign::Plan& plan, const std::vector<campaign::CellResult>& results,
                        const std::string& out) {
   std::int64_t matrices = 0;
   for (const campaign::CellResult& cell : results) matrices += cell.matrices;
   return formatted("{}: {}, {} {}{}", printable_name(plan.name),
-                   counted(static_cast<std::int64_t>(results.size()), "cell"), grouped(matrices),
+                   counted(std::ssize(results), "cell"), grouped(matrices),
                    matrices == 1 ? "matrix" : "matrices",
                    out.empty() ? "" : formatted("; the results are in {}", out));
 }
@@ -321,10 +315,9 @@ int run_replay(const ReplayFlags& o, const Context& context) {
     text += formatted(", D/T {}\n", short_number(detection.ratio, 6));
   }
   print_result(context, text,
-               trial.masked
-                   ? masked
-                   : formatted("detected by {} of {}", detected,
-                               counted(static_cast<std::int64_t>(gates.size()), "detector")));
+               trial.masked ? masked
+                            : formatted("detected by {} of {}", detected,
+                                        counted(std::ssize(gates), "detector")));
   return 0;
 }
 
@@ -342,7 +335,7 @@ bool results_read(const std::string& result, const std::string& target) {
   std::error_code error;
   if (!fs::is_directory(result, error)) return same_place(result, target);
   const std::vector<std::string> names = names_in_folder();
-  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+  return std::ranges::any_of(names, [&](const std::string& name) {
     const std::string place = (fs::path(result) / name).string();
     return name.ends_with('/') ? lies_in(place, target) : same_place(place, target);
   });
@@ -399,10 +392,7 @@ void add_campaign(Context& context) {
                    "shards. By default, SLURM_ARRAY_TASK_* or GTEST_TOTAL_SHARDS of the "
                    "environment give the shard.")
       ->type_name("i/n");
-  command
-      ->add_option("--threads", o->threads,
-                   "Number of threads. 0 means all cores. The result does not depend on it.")
-      ->check(in_range(0, kMostThreads));
+  add_threads(command, o->threads);
   on_run(context, command, [o, &context] {
     const BlockRunner here = {.run = [](const campaign::Campaign& campaign,
                                         const std::vector<campaign::BlockAddress>& blocks,

@@ -5,7 +5,6 @@
 #include <set>
 #include <span>
 
-#include "assay/base/file.h"
 #include "assay/base/printable.h"
 #include "assay/base/text.h"
 #include "assay/datasets/arrays/array_file.h"
@@ -138,9 +137,7 @@ struct Seen {
 // --dtype and --shape describe what a file does not say. If they apply to no array, the user meant
 // something else, so they are refused.
 void refuse_unused(const CompareOptions& o, const std::vector<Seen>& seen) {
-  const auto none = [&](const auto& goes_by_it) {
-    return std::none_of(seen.begin(), seen.end(), goes_by_it);
-  };
+  const auto none = [&](const auto& goes_by_it) { return std::ranges::none_of(seen, goes_by_it); };
   const Seen::Array &actual = seen.front().actual, &expected = seen.front().expected;
   if (!o.dtype.empty()) {
     const Format* asked = &format_named(o.dtype);
@@ -199,14 +196,10 @@ std::string reproducer(const CompareOptions& o, const Context& context, const st
                        const std::string& expected) {
   std::string line =
       formatted("{} compare {} {}", context.program, shell_word(actual), shell_word(expected));
-  const auto add = [&](const std::string& option, const std::string& value) {
-    if (!value.empty()) line += formatted(" {} {}", option, shell_word(value));
-  };
-  add("--dtype", o.dtype);
-  add("--shape", o.shape);
+  line += option_text("--dtype", o.dtype) + option_text("--shape", o.shape);
   for (const SideOptions* side : {&o.actual, &o.expected}) {
-    add(formatted("--dtype-{}", side->word), side->dtype);
-    add(formatted("--shape-{}", side->word), side->shape);
+    line += option_text(formatted("--dtype-{}", side->word), side->dtype) +
+            option_text(formatted("--shape-{}", side->word), side->shape);
   }
   return line + o.tolerance.text();
 }
@@ -241,14 +234,8 @@ int compare_one(const CompareOptions& o, const GateRequest& request,
     if (context.quiet == 0 && o.json != "-")
       print(formatted("\nnote: {}\n", printable_sentence(note)));
   }
-  for (const Verdict& v : verdicts) {
-    if (o.json.empty() || v.outcome != outcome) continue;
-    if (o.json == "-")
-      print(verdict_json(v));
-    else
-      write_file(o.json, verdict_json(v));
-    break;
-  }
+  const auto first = std::ranges::find(verdicts, outcome, &Verdict::outcome);
+  write_result(o.json, [&] { return verdict_json(*first); });
   return exit_code(outcome);
 }
 
@@ -290,7 +277,7 @@ int compare_several(const CompareOptions& o, const std::vector<std::string>& act
                              const std::set<std::string>& distinct, const std::string& file) {
     if (names.size() == distinct.size()) return;
     for (const std::string& name : distinct) {
-      if (std::count(names.begin(), names.end(), name) == 1) continue;
+      if (std::ranges::count(names, name) == 1) continue;
       throw FileError(file, name, "is twice in the file; rename one of the two");
     }
   };
@@ -354,12 +341,11 @@ int compare_several(const CompareOptions& o, const std::vector<std::string>& act
     }
   }
   o.tolerance.note_unused(report);
-  if (o.json == "-")
-    print(gate_json(report, JsonMetrics::kAll));
-  else
+  if (o.json != "-") {
     print_result(context, context.quiet > 0 ? "" : gate_table(report, use_color()),
                  gate_line(report));
-  if (!o.json.empty() && o.json != "-") write_file(o.json, gate_json(report, JsonMetrics::kAll));
+  }
+  write_result(o.json, [&] { return gate_json(report, JsonMetrics::kAll); });
   return exit_code(report_outcome(report));
 }
 
@@ -375,7 +361,7 @@ std::string name_of(const SideOptions& side, const std::vector<std::string>& nam
 
 // Selects the array of this name from an archive of several arrays, if the archive has it.
 void name_as(SideOptions& side, const std::vector<std::string>& names, const std::string& name) {
-  if (names.size() > 1 && std::count(names.begin(), names.end(), name) == 1) {
+  if (names.size() > 1 && std::ranges::count(names, name) == 1) {
     side.path += ":/" + name;
   }
 }
@@ -444,8 +430,7 @@ void add_compare(Context& context) {
       "--strict", options->strict,
       "Treat arrays of an archive without a partner as not comparable (exit code 3).");
   options->tolerance.add(context, command);
-  context.files.output_or_standard_output(command->add_option(
-      "--json", options->json, "Write the result as JSON. '-' is standard output."));
+  add_json(context, command, options->json);
   on_run(context, command, [options, &context] { return run_compare(*options, context); });
 }
 

@@ -32,7 +32,7 @@ IsChosen chosen_by(const GateOptions& o, const GateFiles& found, const Baseline&
     };
     return o.files.filter.takes(e.name) && producers.count(e.producer) != 0 &&
            (!by_file || e.file.empty() || files.count(e.file) != 0 ||
-            std::any_of(o.files.golden.begin(), o.files.golden.end(), chooses_file));
+            std::ranges::any_of(o.files.golden, chooses_file));
   };
 }
 
@@ -69,9 +69,8 @@ int apply_baseline(const GateOptions& o, const Context& context, const GateFiles
   }
   const Baseline fresh = updated(*baseline, report, is_chosen, o.repeat);
   write_file(o.baseline, wire::baseline_json(fresh));
-  report.notes.push_back(
-      formatted("the baseline {} now has {}", o.baseline,
-                counted(static_cast<std::int64_t>(fresh.entries.size()), "case")));
+  report.notes.push_back(formatted("the baseline {} now has {}", o.baseline,
+                                   counted(std::ssize(fresh.entries), "case")));
   return 0;
 }
 

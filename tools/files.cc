@@ -88,12 +88,12 @@ CLI::Option* FileOptions::input(CLI::Option* option) {
 }
 
 CLI::Option* FileOptions::input(CLI::Option* option, Files files) {
-  return input(
-      option, [files = std::move(files)](const std::string& value, const std::string& target) {
-        const std::vector<std::string> read = files(value);
-        return std::any_of(read.begin(), read.end(),
-                           [&](const std::string& path) { return same_place(path, target); });
-      });
+  return input(option,
+               [files = std::move(files)](const std::string& value, const std::string& target) {
+                 const std::vector<std::string> read = files(value);
+                 return std::ranges::any_of(
+                     read, [&](const std::string& path) { return same_place(path, target); });
+               });
 }
 
 CLI::Option* FileOptions::input(CLI::Option* option, Reads reads) {
@@ -145,8 +145,7 @@ std::vector<FileOptions::Target> FileOptions::targets() const {
 
 bool FileOptions::is_declared(const CLI::Option* option) const {
   const auto is_it = [&](const auto& declared) { return declared.option == option; };
-  return std::any_of(outputs_.begin(), outputs_.end(), is_it) ||
-         std::any_of(inputs_.begin(), inputs_.end(), is_it);
+  return std::ranges::any_of(outputs_, is_it) || std::ranges::any_of(inputs_, is_it);
 }
 
 std::string FileOptions::clear(const CLI::App& command,
@@ -231,11 +230,11 @@ void FileOptions::clear_named_once(const std::vector<std::string>& words) const 
       const std::string value = value_in(word);
       return same_place(value, target.path) || same_place(array_file(value), target.path);
     };
-    const auto named = std::count_if(words.begin(), words.end(), names_it);
-    const bool is_read = std::any_of(inputs_.begin(), inputs_.end(), [&](const Input& input) {
+    const auto named = std::ranges::count_if(words, names_it);
+    const bool is_read = std::ranges::any_of(inputs_, [&](const Input& input) {
       const std::vector<std::string> values = input.option->results();
-      return std::any_of(values.begin(), values.end(),
-                         [&](const std::string& value) { return input.reads(value, target.path); });
+      return std::ranges::any_of(
+          values, [&](const std::string& value) { return input.reads(value, target.path); });
     });
     if (!target.output->is_folder && named <= 1 && !is_read) remove_file(target.path);
   }

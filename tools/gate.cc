@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -81,15 +80,15 @@ std::vector<std::string> overridden_by(const ToleranceOptions& tolerance, bool b
 bool is_overridden(const CaseSource& golden, const CaseReport& c,
                    const ToleranceOptions& tolerance) {
   std::optional<std::map<std::string, Attribute>> attributes;
-  return std::any_of(c.verdicts.begin(), c.verdicts.end(), [&](const Verdict& v) {
+  return std::ranges::any_of(c.verdicts, [&](const Verdict& v) {
     const std::vector<std::string> names = overridden_by(tolerance, v.bound.origin == "command");
     if (names.empty()) return false;
     if (!attributes) {
       attributes = golden.attributes_of(c.name);
       if (!c.output.empty()) attributes->merge(golden.info(c.name).outputs.at(c.output).attributes);
     }
-    return std::any_of(names.begin(), names.end(),
-                       [&](const std::string& name) { return attributes->count(name) != 0; });
+    return std::ranges::any_of(
+        names, [&](const std::string& name) { return attributes->count(name) != 0; });
   });
 }
 
@@ -242,11 +241,10 @@ class Gate {
     std::string line = formatted("{} gate{} --case {}", context_.program, file.golden.text(),
                                  shell_word(exact_glob(name)));
     if (outputs != nullptr && !file.outputs.empty()) {
-      line += " --outputs " + shell_word(outputs->path);
+      line += option_text("--outputs", outputs->path);
     }
-    line += file.options + o_.files.source.text() + o_.tolerance.text();
-    if (!o_.reference_implementation.empty())
-      line += " --reference-implementation " + shell_word(o_.reference_implementation);
+    line += file.options + o_.files.source.text() + o_.tolerance.text() +
+            option_text("--reference-implementation", o_.reference_implementation);
     if (request_.checksums) line += " --abft " + shell_word(request_.checksums->text());
     if (request_.sample) line += " --sample " + shell_word(request_.sample->text());
     return line;
@@ -289,7 +287,7 @@ class Gate {
             .name = file.producer, .machine = file.machine, .recorded = recorded};
         const MemoryBudget::Share room = room_for(jobs_[job], *golden, recorded);
         gated = gate_file_case(*golden, name, source, request);
-        slot.overridden = std::any_of(gated.begin(), gated.end(), [&](const GatedCase& one) {
+        slot.overridden = std::ranges::any_of(gated, [&](const GatedCase& one) {
           return is_overridden(*golden, one.report, o_.tolerance);
         });
       }
@@ -359,7 +357,7 @@ class Gate {
     done_weights_ += weights_[job];
     if (!line_.is_due()) return;
     line_.show(formatted("{} of {} cases, {} did not pass, {}", grouped(done_),
-                         grouped(static_cast<std::int64_t>(jobs_.size())), grouped(failed_),
+                         grouped(std::ssize(jobs_)), grouped(failed_),
                          line_.time_left(done_weights_, all_weights_)));
   }
 
@@ -392,7 +390,7 @@ std::string host_name() {
 void note_unused(const GateOptions& o, const GateRequest& request, GateReport& report) {
   o.tolerance.note_unused(report);
   const auto is_other = [](const CaseReport& c) { return c.abft || !c.error.empty(); };
-  if (request.checksums && std::none_of(report.cases.begin(), report.cases.end(), is_other)) {
+  if (request.checksums && std::ranges::none_of(report.cases, is_other)) {
     report.notes.push_back(
         formatted("--abft {} was not used, because no case is a product or attention with its "
                   "inputs. Only the elements decided",
@@ -417,8 +415,8 @@ int run_gate(const GateOptions& o, const Context& context) {
   if (!o.known_failures.empty()) (void)wire::read_known_failures(o.known_failures);
   const Shard shard = o.shard.empty() ? Shard{} : parse_shard(o.shard);
   GateFiles found = find_files(o.files, o.threads, [&](const std::string& glob) {
-    return baseline && std::any_of(baseline->entries.begin(), baseline->entries.end(),
-                                   [&](const auto& e) { return glob_match(glob, e.name); });
+    return baseline && std::ranges::any_of(baseline->entries,
+                                           [&](const auto& e) { return glob_match(glob, e.name); });
   });
   o.files.source.check_used(found.layouts, !o.csv.empty());
   if (!o.reference_implementation.empty())
@@ -432,8 +430,7 @@ int run_gate(const GateOptions& o, const Context& context) {
   }
   Gate gate(o, request, shard, context, found);
   GateReport report;
-  report.golden_file =
-      joined(o.files.source.pairs.empty() ? o.files.golden : o.files.source.pairs, " ");
+  report.golden_file = joined(o.files.given(), " ");
   if (found.files.size() == 1 && o.files.source.pairs.empty()) {
     report.golden_file = found.files.front().golden.path;
   }
@@ -476,8 +473,8 @@ int run_gate(const GateOptions& o, const Context& context) {
       report.notes.push_back(what + ": left out");
     }
   }
-  const bool unreadable = std::any_of(report.cases.begin(), report.cases.end(),
-                                      [](const CaseReport& c) { return !c.error.empty(); });
+  const bool unreadable =
+      std::ranges::any_of(report.cases, [](const CaseReport& c) { return !c.error.empty(); });
   if (gate.overridden() > 0) {
     report.note = formatted("the command line's{} replaced the bounds of {}", o.tolerance.text(),
                             gate.overridden() == 1 ? std::string("1 case that has its own")

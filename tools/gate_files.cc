@@ -21,13 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool contains(const std::vector<std::string>& words, const std::string& word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 bool matches_any(const std::vector<std::string>& globs, std::string_view name) {
-  return std::any_of(globs.begin(), globs.end(),
-                     [&](const std::string& glob) { return glob_match(glob, name); });
+  return std::ranges::any_of(globs,
+                             [&](const std::string& glob) { return glob_match(glob, name); });
 }
 
 // The sources that GOLDEN or an --outputs stands for. within() returns the path of one of them
@@ -176,8 +172,8 @@ void choose_cases(const GateFileOptions& o, int threads,
     if (place.empty()) {
       parallel_sort(file.names, threads, natural_less);
     } else {
-      std::sort(file.names.begin(), file.names.end(),
-                [&](const auto& a, const auto& b) { return place.at(a) < place.at(b); });
+      std::ranges::sort(file.names,
+                        [&](const auto& a, const auto& b) { return place.at(a) < place.at(b); });
     }
     found.cases += file.names.size();
     if (!alone) sources.keep({});
@@ -201,7 +197,7 @@ void choose_cases(const GateFileOptions& o, int threads,
             ? formatted("--exclude {}: no case matches it", first)
             : formatted("{} --exclude match no case (first: {})", unmatched.size(), first));
   }
-  const bool none_known = std::none_of(o.filter.chosen.begin(), o.filter.chosen.end(), is_known);
+  const bool none_known = std::ranges::none_of(o.filter.chosen, is_known);
   if (found.cases == 0 && all > 0 && none_known) {
     throw file_error<NoCaseError>(joined(o.golden), "", "--exclude leaves out all of its {} cases",
                                   all);
@@ -305,7 +301,7 @@ std::vector<std::string> choose_producer(const GateFileOptions& o, SourcePool& p
   if (o.outputs.empty() && o.recorded.empty() && !o.machine.empty()) {
     file.machine = &machine_named(o.machine);
     file.producer = file.machine->name;
-    file.options = " --machine " + shell_word(o.machine);
+    file.options = option_text("--machine", o.machine);
     return {};
   }
   const std::string& asked = o.recorded.empty() ? o.machine : o.recorded;
@@ -378,8 +374,7 @@ std::vector<std::string> choose_producer(const GateFileOptions& o, SourcePool& p
     }
     if (!producers.empty()) file.producer = producers[0];
   }
-  if (!file.producer.empty()) file.options = " --recorded " + shell_word(file.producer);
-  if (!o.machine.empty()) file.options += " --machine " + shell_word(o.machine);
+  file.options = option_text("--recorded", file.producer) + option_text("--machine", o.machine);
   return producers;
 }
 
@@ -432,6 +427,22 @@ bool CaseFilter::takes(std::string_view name) const {
   return (chosen.empty() || matches_any(chosen, name)) && !matches_any(excluded, name);
 }
 
+void GateFileOptions::add(Context& context, CLI::App* command, const std::string& of_golden,
+                          const std::string& of_outputs) {
+  for (CLI::Option* option :
+       {command->add_option("GOLDEN", golden, of_golden),
+        command->add_option("--outputs", outputs, of_outputs)->allow_extra_args(false)}) {
+    context.files.input(option, source_reads)->type_name("FILE");
+  }
+}
+
+void GateFileOptions::check() const {
+  if (golden.empty() && source.pairs.empty()) {
+    refuse("GOLDEN is required, or --pairs OUTPUTS GOLDEN");
+  }
+  if (!golden.empty() && !source.pairs.empty()) refuse("give GOLDEN or --pairs, not both");
+}
+
 std::string SourcePlace::text() const { return pattern.empty() ? " " + shell_word(path) : ""; }
 
 const OpenedCases& OpenSources::opened(const SourcePlace& place) {
@@ -466,9 +477,8 @@ const CaseSource* OpenSources::at_if_readable(const SourcePlace& place) {
 
 void OpenSources::keep(const std::vector<const SourcePlace*>& places) {
   for (auto at = opened_.begin(); at != opened_.end();) {
-    const bool kept = std::any_of(places.begin(), places.end(), [&](const SourcePlace* place) {
-      return place != nullptr && *place == at->first;
-    });
+    const bool kept = std::ranges::any_of(
+        places, [&](const SourcePlace* place) { return place != nullptr && *place == at->first; });
     at = kept ? std::next(at) : opened_.erase(at);
   }
 }

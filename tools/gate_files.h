@@ -31,6 +31,14 @@ struct GateFileOptions {
   std::string recorded, machine;
   CaseFilter filter;
   SourceOptions source;
+
+  // Adds GOLDEN and --outputs, with these descriptions.
+  void add(Context& context, CLI::App* command, const std::string& of_golden,
+           const std::string& of_outputs);
+  // Throws Refusal unless either GOLDEN or --pairs is given.
+  void check() const;
+  // Returns GOLDEN, or the patterns of --pairs.
+  const std::vector<std::string>& given() const { return golden.empty() ? source.pairs : golden; }
 };
 
 // The place of a source of cases: a path, or the two patterns of --pairs.

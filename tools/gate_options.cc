@@ -7,19 +7,8 @@ namespace assay::tools {
 
 void add_gate_options(Context& context, CLI::App* command, GateOptions& o) {
   FileOptions& files = context.files;
-  files
-      .input(command->add_option("GOLDEN", o.files.golden,
-                                 "Golden files, folders of them, or globs in quotes."),
-             source_reads)
-      ->type_name("FILE");
-  files
-      .input(command
-                 ->add_option(
-                     "--outputs", o.files.outputs,
-                     "File with the outputs: one for each GOLDEN, or one for all. Can be repeated.")
-                 ->allow_extra_args(false),
-             source_reads)
-      ->type_name("FILE");
+  o.files.add(context, command, "Golden files, folders of them, or globs in quotes.",
+              "File with the outputs: one for each GOLDEN, or one for all. Can be repeated.");
   command->add_option("--recorded", o.files.recorded,
                       "Judge the recorded outputs of this producer.");
   command->add_option("--machine", o.files.machine,
@@ -44,10 +33,7 @@ void add_gate_options(Context& context, CLI::App* command, GateOptions& o) {
   command->add_option("--reference-implementation", o.reference_implementation,
                       "Producer that standards with a reference implementation compare with "
                       "(default: the only other producer of the case).");
-  command
-      ->add_option("--threads", o.threads,
-                   "Number of threads (default: all cores). The result does not depend on it.")
-      ->check(in_range(1, 4096));
+  add_positive_threads(command, o.threads);
   auto* baseline = files.input(command->add_option(
       "--baseline", o.baseline, "Fail if a case is worse than in this file, or has disappeared."));
   auto* update = command->add_flag("--update-baseline", o.update_baseline,
@@ -81,15 +67,13 @@ void add_gate_options(Context& context, CLI::App* command, GateOptions& o) {
                    "Exit with 1 if a smaller fraction of the mutations is caught.")
       ->check(in_range(0.0, 1.0))
       ->needs(mutate);
-  auto* json = files.output_or_standard_output(
-      command->add_option("--json", o.json, "Write the result as JSON. '-' is standard output."));
+  auto* json = add_json(context, command, o.json);
   command
       ->add_flag("--histograms", o.histograms,
                  "Write all metrics and their histograms to the JSON.")
       ->needs(json);
   files.output(command->add_option("--junit", o.junit, "Write the result as JUnit XML."));
-  files.output(command->add_option("--html", o.html,
-                                   "Write the result as an HTML page without other files."));
+  add_html(context, command, o.html);
   files.output(command->add_option(
       "--csv", o.csv,
       "Write the verdicts as CSV with one row for each case. With --table, add columns to that "
@@ -101,10 +85,7 @@ void add_gate_options(Context& context, CLI::App* command, GateOptions& o) {
 }
 
 void check_gate_options(const GateOptions& o) {
-  if (o.files.golden.empty() == o.files.source.pairs.empty()) {
-    refuse(o.files.golden.empty() ? "GOLDEN is required, or --pairs OUTPUTS GOLDEN"
-                                  : "give GOLDEN or --pairs, not both");
-  }
+  o.files.check();
   if (!o.files.source.pairs.empty() && !o.files.outputs.empty()) {
     refuse("--pairs names the outputs; leave --outputs out");
   }

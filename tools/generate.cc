@@ -2,10 +2,10 @@
 #include "assay/op/generate.h"
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <set>
 
+#include "assay/base/call_text.h"
 #include "assay/base/error.h"
 #include "assay/base/file.h"
 #include "assay/base/parallel.h"
@@ -38,7 +38,7 @@ struct GenerateOptions {
 
 std::vector<std::int64_t> sizes_of(const std::string& shape) {
   std::optional<Shape> sizes = read_shape(shape, ',');
-  if (!sizes || sizes->empty() || *std::min_element(sizes->begin(), sizes->end()) < 1) {
+  if (!sizes || sizes->empty() || std::ranges::min(*sizes) < 1) {
     refuse("--shape {}: whole numbers of at least 1 are needed, such as 128,1024,256", shape);
   }
   return std::move(*sizes);
@@ -47,13 +47,8 @@ std::vector<std::int64_t> sizes_of(const std::string& shape) {
 // Returns the value of a parameter that is given as a word: an integer if the word is one, a
 // float64 if it is another number, and otherwise the word itself.
 Attribute attribute_of(const std::string& word) {
-  const char* const end = word.data() + word.size();
-  std::int64_t whole = 0;
-  double real = 0;
-  if (const auto r = std::from_chars(word.data(), end, whole); r.ec == std::errc() && r.ptr == end)
-    return whole;
-  if (const auto r = std::from_chars(word.data(), end, real); r.ec == std::errc() && r.ptr == end)
-    return real;
+  if (const auto whole = read_number<std::int64_t>(word)) return *whole;
+  if (const auto real = read_number<double>(word)) return *real;
   return word;
 }
 
@@ -124,12 +119,8 @@ std::vector<Inputs> inputs_of(const CaseOptions& o) {
 // Returns the command that makes only this case. `own_name` is the value of --name and may be
 // empty.
 std::string source_of(const Recipe& recipe, const Case& c, const std::string& own_name) {
-  std::string sizes;
-  for (const std::int64_t size : recipe.sizes) {
-    sizes += formatted("{}{}", sizes.empty() ? "" : ",", size);
-  }
-  std::string line =
-      formatted("assay generate {} --dtype {} --shape {}", c.op, recipe.dtype->name, sizes);
+  std::string line = formatted("assay generate {} --dtype {} --shape {}", c.op, recipe.dtype->name,
+                               fmt::join(recipe.sizes, ","));
   for (const auto& [name, value] : recipe.attributes) {
     line += name == "output_dtype"
                 ? " --output-dtype " + attribute_text(value)
@@ -158,15 +149,6 @@ std::string tensors_text(const Case& c) {
     out += formatted(", golden {} {}", golden->format().name, shape_text(golden->shape()));
   }
   return out;
-}
-
-// Returns the operators for which cases can be generated.
-std::string makers() {
-  std::vector<std::string> names;
-  for (const Operator& row : operators()) {
-    if (row.generate != nullptr) names.emplace_back(row.name);
-  }
-  return joined(names);
 }
 
 // Makes cases and writes them to one file.
@@ -295,7 +277,8 @@ void add_case_options(CLI::App* command, CaseOptions& o) {
   const auto several = [&](const char* name, std::vector<std::string>& to, const char* what) {
     return command->add_option(name, to, what)->allow_extra_args(false);
   };
-  command->add_option("OP", o.op, "Operator: " + makers() + ".");
+  command->add_option("OP", o.op,
+                      "Operator: " + joined(names_with(operators(), &Operator::generate)) + ".");
   several("--dtype", o.dtypes, "Dtype of the inputs. Can be repeated, for more cases.");
   several(
       "--shape", o.shapes,
@@ -346,7 +329,7 @@ CaseOptions parse_line(const std::string& line) {
   add_case_options(&command, o);
   refuse_empty_values(command);
   std::vector<std::string> words = split_empty_values(shell_words(line));
-  std::reverse(words.begin(), words.end());  // CLI11 expects the words in reverse order
+  std::ranges::reverse(words);  // CLI11 expects the words in reverse order
   try {
     command.parse(words);
   } catch (const CLI::ExtrasError&) {
@@ -443,10 +426,7 @@ void add_generate(Context& context) {
   command->add_flag(
       "--rows-are-cases", o.rows_are_cases,
       "Write the cases of --count as the rows of one case. Use it for very many small cases.");
-  command
-      ->add_option("--threads", o.threads,
-                   "Number of threads. 0 means all cores. The result does not depend on it.")
-      ->check(in_range(0, kMostThreads));
+  add_threads(command, o.threads);
   on_run(context, command, [options, of_cases, &context] {
     for (const CLI::Option* option : of_cases) {
       if (options->from.empty() || option->count() == 0) continue;

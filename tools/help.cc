@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 
 namespace assay::tools {
 namespace {
@@ -47,11 +48,9 @@ std::vector<const CLI::Option*> options_under(const CLI::App& command, const std
 std::vector<std::string> headings_of(const CLI::App& command) {
   std::vector<std::string> headings = command.get_groups();
   const auto place = [](const std::string& heading) {
-    return std::find_if(std::begin(kHeadings), std::end(kHeadings),
-                        [&](const Heading& row) { return row.text == heading; });
+    return std::ranges::find(kHeadings, heading, &Heading::text);
   };
-  std::sort(headings.begin() + 1, headings.end(),
-            [&](const std::string& a, const std::string& b) { return place(a) < place(b); });
+  std::ranges::sort(headings.begin() + 1, headings.end(), {}, place);
   return headings;
 }
 
@@ -138,7 +137,7 @@ class HelpLayout : public CLI::Formatter {
     const auto add = [&](const char* words, const std::set<CLI::Option*>& others) {
       std::vector<std::string> names;
       for (const CLI::Option* other : others) names.push_back(other->get_name());
-      std::sort(names.begin(), names.end());
+      std::ranges::sort(names);
       if (!names.empty()) text += formatted(" {} {}.", words, joined(names, " or "));
     };
     add("Needs", option->get_needs());
@@ -162,7 +161,7 @@ void begin_help(CLI::App& app) {
 void add_headings(CLI::App& command) {
   for (const Heading& row : kHeadings) {
     const std::vector<std::string> commands = split(row.commands, ' ');
-    if (std::find(commands.begin(), commands.end(), command.get_name()) == commands.end()) continue;
+    if (!contains(commands, command.get_name())) continue;
     for (const std::string& name : split(row.options, ' ')) {
       if (CLI::Option* option = command.get_option_no_throw(name)) {
         option->group(std::string(row.text));

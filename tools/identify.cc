@@ -3,7 +3,6 @@
 #include "assay/identify/identify.h"
 
 #include <algorithm>
-#include <ctime>
 #include <memory>
 #include <optional>
 
@@ -11,6 +10,7 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/datasets/layouts/open_cases.h"
+#include "assay/gate/known_failures.h"
 #include "assay/identify/probes.h"
 #include "assay/report/identification.h"
 #include "assay/wire/identification.h"
@@ -26,18 +26,11 @@ struct IdentifyOptions {
   int threads = 0;
 };
 
-std::string today() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  return formatted("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
-}
-
 // Returns true if the data of some output distinguish a parameter's value from every other value
 // that was tried.
 bool is_settled(const std::vector<const identify::Finding*>& findings, std::string_view name) {
-  return std::any_of(findings.begin(), findings.end(), [&](const identify::Finding* f) {
-    return std::any_of(f->evidence.begin(), f->evidence.end(), [&](const identify::Evidence& e) {
+  return std::ranges::any_of(findings, [&](const identify::Finding* f) {
+    return std::ranges::any_of(f->evidence, [&](const identify::Evidence& e) {
       return e.parameter == name && e.differ > 0 && e.same.empty();
     });
   });
@@ -56,8 +49,7 @@ void write_machine(const std::vector<identify::Finding>& findings, const Identif
   }
   for (const identify::Finding* f : found) {
     const DotModel& model = f->candidate->model;
-    const auto row = std::find_if(rows.begin(), rows.end(),
-                                  [&](const DotModel& r) { return r.input == model.input; });
+    const auto row = std::ranges::find(rows, model.input, &DotModel::input);
     if (row != rows.end()) {
       identify::Candidate known = *f->candidate;
       known.model = *row;
@@ -138,7 +130,7 @@ std::string summary_of(const std::vector<identify::Finding>& findings) {
                                                                        : none;
     ++count;
   }
-  std::string text = counted(static_cast<std::int64_t>(findings.size()), "output") + ":";
+  std::string text = counted(std::ssize(findings), "output") + ":";
   for (const auto& [count, word] :
        {std::pair(found, "identified"), std::pair(undecided, "undecided"),
         std::pair(none, "not identified"), std::pair(left, "not tried")}) {
@@ -160,10 +152,8 @@ int run(const IdentifyOptions& o, const Context& context) {
   if (context.listener != nullptr && context.listener->identify) {
     context.listener->identify(findings);
   }
-  if (o.json == "-") {
-    print(wire::identification_json(findings, o.file));
-  } else {
-    if (!o.json.empty()) write_file(o.json, wire::identification_json(findings, o.file));
+  write_result(o.json, [&] { return wire::identification_json(findings, o.file); });
+  if (o.json != "-") {
     print_result(context, report::identification_text(findings), summary_of(findings));
   }
   if (!o.out.empty()) write_machine(findings, o);
@@ -191,8 +181,7 @@ void add_identify(Context& context) {
   command->add_option("--family", o.family, "Only use cases of this operator.")
       ->check(one_of("operator", identify::identifiable_operators()));
   command->add_option("--recorded", o.producer, "Only use outputs of this producer.");
-  context.files.output_or_standard_output(
-      command->add_option("--json", o.json, "Write the result as JSON. '-' is standard output."));
+  add_json(context, command, o.json);
   context.files.output(command->add_option(
       "--out", o.out,
       "Write the arithmetic that was found to a machine file, for --machine (docs/machines.md)."));
@@ -203,10 +192,7 @@ void add_identify(Context& context) {
                       "Device that recorded the outputs, for this file.");
   command->add_option("--driver", o.record.driver,
                       "Driver and libraries of the device, for this file.");
-  command
-      ->add_option("--threads", o.threads,
-                   "Number of threads. 0 means all cores. The result does not depend on it.")
-      ->check(in_range(0, kMostThreads));
+  add_threads(command, o.threads);
   on_run(context, command, [options, &context] { return run(*options, context); });
 }
 

@@ -31,10 +31,8 @@ int run_join(const JoinOptions& o, const Context& context) {
   std::vector<std::pair<std::string, std::string>> texts;
   for (const std::string& path : o.parts) texts.emplace_back(path, read_file(path));
   const wire::JoinedGate whole = wire::join_gate(texts);
-  if (!o.json.empty() && o.json != "-") write_file(o.json, whole.json);
-  if (o.json == "-") {
-    print(whole.json);
-  } else {
+  write_result(o.json, [&] { return whole.json; });
+  if (o.json != "-") {
     std::int64_t total = 0;
     std::vector<std::string> counts;
     for (const char* outcome : {"pass", "fail", "not_comparable", "untrusted", "error"}) {
@@ -68,8 +66,7 @@ void add_join(Context& context) {
       .input(command->add_option("PART", options->parts,
                                  "JSON files that `assay gate --shard` wrote, one for each shard."))
       ->required();
-  context.files.output_or_standard_output(command->add_option(
-      "--json", options->json, "Write the result as JSON. '-' is standard output."));
+  add_json(context, command, options->json);
   on_run(context, command, [options, &context] { return run_join(*options, context); });
 }
 

@@ -1,6 +1,5 @@
 // assay completion and man: shell completions and a manual page. Both are generated from the
 // command line itself, so that they agree with --help.
-#include <algorithm>
 #include <filesystem>
 
 #include "assay/abft/threshold.h"
@@ -23,12 +22,6 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-Words standard_names() {
-  Words names = names_of(standards());
-  names.insert(names.end(), {"accumulation", "expected_error", "bit_equal"});
-  return names;
-}
-
 Words infinity_names() {
   Words names;
   for (const Infinity policy : {Infinity::kSign, Infinity::kSaturating, Infinity::kFewer}) {
@@ -42,15 +35,6 @@ Words target_names() {
   Words names = {"gate", "standards"};
   for (const Words& more : {standard_names(), names_of(adapters())}) {
     names.insert(names.end(), more.begin(), more.end());
-  }
-  return names;
-}
-
-// Returns the operators for which cases can be generated.
-Words maker_names() {
-  Words names;
-  for (const Operator& row : operators()) {
-    if (row.generate != nullptr) names.emplace_back(row.name);
   }
   return names;
 }
@@ -80,7 +64,7 @@ constexpr TableWords kTableWords[] = {
     {"--standard", standard_names},
     {"--target", target_names},
     {"--yardstick", standard_names},
-    {"OP", maker_names},
+    {"OP", [] { return names_with(operators(), &Operator::generate); }},
     {"STUDY", [] { return names_of(study::studies()); }},
 };
 
@@ -169,8 +153,7 @@ std::string bash_command(const CLI::App& command) {
 
 std::string bash_completion(const CLI::App& app) {
   const std::string name = app.get_name(), function = function_name(name);
-  Words commands;
-  for (const CLI::App* command : commands_of(app)) commands.push_back(command->get_name());
+  Words commands = command_names(app);
   for (const CLI::Option* option : options_of(app)) {
     for (const std::string& word : names_of_option(*option)) commands.push_back(word);
   }
@@ -305,8 +288,7 @@ std::string roff(std::string_view text) {
 std::string verbatim(std::string_view text) { return ".nf\n" + roff(text) + "\n.fi\n"; }
 
 std::string title(const CLI::App& app, std::string name) {
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  for (char& c : name) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   // Hyphenation is switched off, because it would split names of options and standards.
   return formatted(".TH {} 1 \"\" \"{} {}\" \"User Commands\"\n.nh\n", roff(name),
                    roff(app.get_name()), version());
@@ -422,11 +404,9 @@ void add_man(Context& context) {
   CLI::App* command =
       subcommand(context, "man", "Print the manual page of this program or of a subcommand.",
                  "assay man gate | man -l -");
-  Words commands, pages = {page_file(context.app, "")};
-  for (const CLI::App* other : commands_of(context.app)) {
-    commands.push_back(other->get_name());
-    pages.push_back(page_file(context.app, commands.back()));
-  }
+  const Words commands = command_names(context.app);
+  Words pages = {page_file(context.app, "")};
+  for (const std::string& name : commands) pages.push_back(page_file(context.app, name));
   command->add_option("SUBCOMMAND", o->command, "Subcommand whose page is printed.")
       ->check(one_of("subcommand", commands));
   context.files.output_folder(

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/layouts/unpacked_folder.h"
 #include "sources.h"
@@ -102,13 +103,12 @@ int run_pack(const PackOptions& o, const Context& context) {
   errors.end();
   if (errors.count() > 0) {
     print_error(formatted("error: {} of {} cannot be packed; nothing was written", errors.count(),
-                          counted(static_cast<std::int64_t>(whence.size()), "case")));
+                          counted(std::ssize(whence), "case")));
     return 2;
   }
   writer.commit();
   for (const std::string& note : writer.notes()) print_note(context, note);
-  print_summary(context, formatted("{}: {}", o.out,
-                                   counted(static_cast<std::int64_t>(whence.size()), "case")));
+  print_summary(context, formatted("{}: {}", o.out, counted(std::ssize(whence), "case")));
   return 0;
 }
 
@@ -119,10 +119,7 @@ struct UnpackOptions {
 
 // Returns the kinds of files to which a case's arrays can be written, and TTK's layout.
 std::vector<std::string> unpacked_kinds() {
-  std::vector<std::string> names;
-  for (const ArrayFormat& row : array_formats()) {
-    if (row.write != nullptr) names.emplace_back(row.name);
-  }
+  std::vector<std::string> names = names_with(array_formats(), &ArrayFormat::write);
   names.emplace_back("ttk");
   return names;
 }
@@ -140,8 +137,7 @@ int run_unpack(const UnpackOptions& o, const Context& context) {
   } else {
     write_unpacked(opened, cases, array_format_named(o.as), o.out);
   }
-  print_summary(context, formatted("{}: {}", o.out,
-                                   counted(static_cast<std::int64_t>(cases.size()), "case")));
+  print_summary(context, formatted("{}: {}", o.out, counted(std::ssize(cases), "case")));
   return 0;
 }
 

@@ -62,31 +62,29 @@ int run_regate(const RegateOptions& o, const Context& context) {
     report.cases.push_back(std::move(entry));
   }
   o.tolerance.note_unused(report);
-  if (!o.json.empty() && o.json != "-") write_file(o.json, gate_json(report));
-  if (o.json == "-") {
-    print(gate_json(report));
-  } else if (context.quiet > 0) {
-    print_summary(context, gate_line(report));
-  } else {
+  write_result(o.json, [&] { return gate_json(report); });
+  if (o.json != "-") {
+    std::string text;
     std::size_t width = 4;
     std::map<std::string, std::int64_t> notes;
     for (const CaseReport& c : report.cases)
       width = std::max(width, printable_name(c.title()).size());
     for (const CaseReport& c : report.cases) {
       for (const Verdict& v : c.verdicts) {
-        print(formatted("{:<{}}  {:<14}  {}: {}\n", printable_name(c.title()), width,
-                        outcome_word(v.outcome),
-                        v.bound.standard.empty() ? "-" : printable_name(v.bound.standard),
-                        printable_sentence(v.because)));
+        text += formatted("{:<{}}  {:<14}  {}: {}\n", printable_name(c.title()), width,
+                          outcome_word(v.outcome),
+                          v.bound.standard.empty() ? "-" : printable_name(v.bound.standard),
+                          printable_sentence(v.because));
         for (const std::string& note : v.notes) ++notes[note];
       }
     }
     for (const auto& [note, verdicts] : notes) {
-      print(formatted("note ({}): {}\n", counted(verdicts, "verdict"), printable_sentence(note)));
+      text += formatted("note ({}): {}\n", counted(verdicts, "verdict"), printable_sentence(note));
     }
     for (const std::string& note : report.notes) {
-      print(formatted("note: {}\n", printable_sentence(note)));
+      text += formatted("note: {}\n", printable_sentence(note));
     }
+    print_result(context, text, gate_line(report));
   }
   return exit_code(report_outcome(report));
 }
@@ -102,8 +100,7 @@ void add_regate(Context& context) {
                                  "JSON of `assay gate --histograms` or of `assay compare`."))
       ->required();
   options->tolerance.add(context, command);
-  context.files.output_or_standard_output(command->add_option(
-      "--json", options->json, "Write the result as JSON. '-' is standard output."));
+  add_json(context, command, options->json);
   on_run(context, command, [options, &context] { return run_regate(*options, context); });
 }
 

@@ -1,7 +1,6 @@
 // assay report: shows results of campaigns as a page.
 #include <memory>
 
-#include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/report/campaign_html.h"
 #include "assay/wire/campaign_results_file.h"
@@ -21,14 +20,11 @@ int run_report(const ReportOptions& o, const Context& context) {
   for (const std::string& path : o.results) {
     results.push_back(wire::read_campaign_results(path));
   }
-  const std::string page = report::campaign_html(results, context.command_line, version());
-  if (o.html == "-") {
-    print(page);
-  } else {
-    write_file(o.html, page);
-    print_summary(
-        context, formatted("{}, written to {}",
-                           counted(static_cast<std::int64_t>(results.size()), "campaign"), o.html));
+  write_result(o.html,
+               [&] { return report::campaign_html(results, context.command_line, version()); });
+  if (o.html != "-") {
+    print_summary(context,
+                  formatted("{}, written to {}", counted(std::ssize(results), "campaign"), o.html));
   }
   return 0;
 }

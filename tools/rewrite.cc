@@ -130,9 +130,8 @@ int rewrite(
   // With --verify and -q, this line is left out, because the summary is then how well the results
   // agree.
   if (context.quiet == 0 || !o.verify) {
-    print_summary(context,
-                  formatted("{} of {}, written to {}", done,
-                            counted(static_cast<std::int64_t>(cases.size()), "case"), o.out));
+    print_summary(context, formatted("{} of {}, written to {}", done,
+                                     counted(std::ssize(cases), "case"), o.out));
   }
   return refused > 0 ? 2 : failed > 0 ? 3 : 0;
 }

@@ -1,5 +1,4 @@
 // assay inspect and list: show the content of files, and the tables.
-#include <algorithm>
 #include <cmath>
 
 #include "assay/abft/threshold.h"
@@ -149,7 +148,7 @@ int run_inspect(const std::string& path, const std::string& glob, const SourceOp
   errors.end();
   out += "\n" + columns_text(rows);
   for (const std::string& line : details) out += line;
-  const std::string count = counted(static_cast<std::int64_t>(names.size()), "case");
+  const std::string count = counted(std::ssize(names), "case");
   out += formatted("\n{}\n", count);
   if (verify && !unreadable) {
     out += formatted("{} match their checksums; {} have no checksum\n", counted(with, "array"),
@@ -206,30 +205,31 @@ std::string dtypes_table() {
   return columns_text(rows) + complex;
 }
 
+std::string known_text(std::string_view text, Provenance how) {
+  return formatted("{} ({})", text, provenance_word(how));
+}
+
 std::string vector_unit_text(const VectorModel& unit) {
   std::string out = formatted(
-      "  vector unit: overflow {} ({}), subnormals {} ({}), multiply-add {} ({})\n"
-      "    functions of {} ({}), tanh {} ({}), int8 of {} ({})\n    source: {}\n",
-      unit.overflow.value == Overflow::kSaturate ? "saturating" : "IEEE",
-      provenance_word(unit.overflow.how), subnormals_word(unit.subnormals.value),
-      provenance_word(unit.subnormals.how), unit.fused.value ? "rounds once" : "rounds twice",
-      provenance_word(unit.fused.how), unit.functions.value, provenance_word(unit.functions.how),
-      unit.tanh_by_exp.value ? "through exp" : "as the other functions",
-      provenance_word(unit.tanh_by_exp.how), unit.int8_from.value,
-      provenance_word(unit.int8_from.how), printable_sentence(unit.source));
+      "  vector unit: overflow {}, subnormals {}, multiply-add {}\n"
+      "    functions of {}, tanh {}, int8 of {}\n    source: {}\n",
+      known_text(unit.overflow.value == Overflow::kSaturate ? "saturating" : "IEEE",
+                 unit.overflow.how),
+      known_text(subnormals_word(unit.subnormals.value), unit.subnormals.how),
+      known_text(unit.fused.value ? "rounds once" : "rounds twice", unit.fused.how),
+      known_text(unit.functions.value, unit.functions.how),
+      known_text(unit.tanh_by_exp.value ? "through exp" : "as the other functions",
+                 unit.tanh_by_exp.how),
+      known_text(unit.int8_from.value, unit.int8_from.how), printable_sentence(unit.source));
   std::vector<std::vector<std::string>> rows;
   for (const VectorFormat& f : unit.formats) {
     rows.push_back({formatted("    {}", f.input),
-                    formatted("computed in {} ({})", f.unit.value, provenance_word(f.unit.how)),
-                    f.repeat.value == 0 ? std::string("no repeats")
-                                        : formatted("repeat of {} ({})", f.repeat.value,
-                                                    provenance_word(f.repeat.how))});
+                    known_text(formatted("computed in {}", f.unit.value), f.unit.how),
+                    f.repeat.value == 0
+                        ? "no repeats"
+                        : known_text(formatted("repeat of {}", f.repeat.value), f.repeat.how)});
   }
   return out + columns_text(rows);
-}
-
-std::string known_text(std::string_view text, Provenance how) {
-  return formatted("{} ({})", text, provenance_word(how));
 }
 
 // Describes how a unit adds the accumulator to the finished sum of the products. Returns an empty
@@ -273,35 +273,33 @@ std::string machines_text() {
                      printable_sentence(m.source));
     std::vector<std::vector<std::string>> rows;
     for (const DotModel& d : m.dots) {
-      const auto known = [](const auto& text, Provenance how) { return known_text(text, how); };
       rows.push_back(
           {formatted("  matmul {}", d.input),
-           known(formatted("chunk {}", d.chunk.value), d.chunk.how),
-           known(order_word(d.order.value), d.order.how),
+           known_text(formatted("chunk {}", d.chunk.value), d.chunk.how),
+           known_text(order_word(d.order.value), d.order.how),
            d.kept_bits.value == 0
                ? std::string("terms exact")
-               : known(formatted("terms kept to {} bits, {}", d.kept_bits.value,
-                                 rounding_name(d.alignment.value)),
-                       d.kept_bits.how) +
+               : known_text(formatted("terms kept to {} bits, {}", d.kept_bits.value,
+                                      rounding_name(d.alignment.value)),
+                            d.kept_bits.how) +
                      (d.emax_floor.value == DotModel::kNoFloor
                           ? std::string()
-                          : known(formatted(", emax at least {}", d.emax_floor.value),
-                                  d.emax_floor.how)) +
+                          : known_text(formatted(", emax at least {}", d.emax_floor.value),
+                                       d.emax_floor.how)) +
                      joined_text(d),
-           known(formatted("{}{}", d.accumulator.value,
-                           d.mantissa_bits.value > 0 && d.mantissa_bits.value < 23
-                               ? formatted(" of {} mantissa bits", d.mantissa_bits.value)
-                               : std::string()),
-                 d.accumulator.how),
-           known(formatted("rounded {}", rounding_name(d.rounding.value)), d.rounding.how),
+           known_text(formatted("{}{}", d.accumulator.value,
+                                d.mantissa_bits.value > 0 && d.mantissa_bits.value < 23
+                                    ? formatted(" of {} mantissa bits", d.mantissa_bits.value)
+                                    : std::string()),
+                      d.accumulator.how),
+           known_text(formatted("rounded {}", rounding_name(d.rounding.value)), d.rounding.how),
            last_text(d)});
     }
     out += columns_text(rows);
     if (m.has_matrix_unit()) {
-      out +=
-          formatted("  bias: {} ({})\n",
-                    m.bias_first.value ? "where the accumulator starts" : "added last, in float32",
-                    provenance_word(m.bias_first.how));
+      const char* bias =
+          m.bias_first.value ? "where the accumulator starts" : "added last, in float32";
+      out += formatted("  bias: {}\n", known_text(bias, m.bias_first.how));
     }
     if (const VectorModel* unit = find_vector_model(m)) out += vector_unit_text(*unit);
     out += "\n";
@@ -349,15 +347,6 @@ std::string standard_text(const Standard& s) {
   return out + columns_text(rows) + "\n";
 }
 
-// Returns the operators that have a bound for each element.
-std::string bounded_operators() {
-  std::vector<std::string> names;
-  for (const Operator& row : operators()) {
-    if (row.element_bounds != nullptr) names.push_back(row.name);
-  }
-  return joined(names);
-}
-
 // Describes the laws (probability distributions) against which random draws are tested.
 std::string laws_text() {
   std::string out =
@@ -376,27 +365,18 @@ std::string laws_text() {
   return out + columns_text(rows);
 }
 
-// Returns the operators for which the theory predicts errors.
-std::string chance_operators() {
-  std::vector<std::string> names;
-  for (const Operator& row : operators()) {
-    if (row.expected_errors != nullptr) names.push_back(row.name);
-  }
-  return joined(names);
-}
-
 std::string standards_text() {
   std::string out;
   for (const Standard& s : standards()) out += standard_text(s);
   out += formatted(
       "accumulation, accumulation(MACHINE): the largest error that the machine's accumulation can "
       "cause,\n  from the sizes of the case's operands ({})\n",
-      bounded_operators());
+      joined(names_with(operators(), &Operator::element_bounds)));
   out += formatted(
       "expected_error, expected_error(MACHINE): random rounding errors of the machine (without a "
       "machine: of float32 sums in\n  any order), the largest one and the sum of their squares "
       "({})\n",
-      chance_operators());
+      joined(names_with(operators(), &Operator::expected_errors)));
   out +=
       "indices, indices(STANDARD): for top-k, argsort and unique. The values of the input `of` at "
       "the "
@@ -461,10 +441,6 @@ std::string faults_text() {
   for (const std::string& line : fault::fault_help()) out += line + "\n";
   return out;
 }
-
-}  // namespace
-
-namespace {
 
 // Returns the columns for a parameter: "name=0.1", its values, and its effect.
 std::vector<std::string> parameter_line(const Parameter& p) {
@@ -541,18 +517,12 @@ void add_list(Context& context) {
     if (!json->empty() && *what != "standards") {
       refuse("--json writes only the table of standards: assay list standards --json FILE");
     }
-    const std::string text = json->empty() ? "" : wire::standards_json(standards());
-    if (*json == "-")
-      print(text);
-    else if (!json->empty())
-      write_file(*json, text);
+    write_result(*json, [] { return wire::standards_json(standards()); });
     if (*json != "-") {
       print_result(context, row_named("table", kTables, *what).text(),
                    json->empty() ? formatted("the table of {}", *what)
                                  : formatted("{}, written to {}",
-                                             counted(static_cast<std::int64_t>(standards().size()),
-                                                     "standard"),
-                                             *json));
+                                             counted(std::ssize(standards()), "standard"), *json));
     }
     return 0;
   });

@@ -148,7 +148,7 @@ std::string SourceOptions::text() const {
        {std::pair("--layout", &layout), std::pair("--table", &table), std::pair("--dtype", &dtype),
         std::pair("--golden-dtype", &golden_dtype), std::pair("--shape", &shape),
         std::pair("--golden-shape", &golden_shape)}) {
-    if (!value->empty()) out += formatted(" {} {}", option, shell_word(*value));
+    out += option_text(option, *value);
   }
   if (rows_are_cases) out += " --rows-are-cases";
   if (pairs.size() == 2) {
@@ -220,8 +220,8 @@ bool source_reads(const std::string& source, const std::string& target) {
   if (pattern_matches(source, target)) return true;
   try {
     const std::vector<std::string> found = files_matching(source);
-    return std::any_of(found.begin(), found.end(),
-                       [&](const std::string& match) { return source_reads(match, target); });
+    return std::ranges::any_of(
+        found, [&](const std::string& match) { return source_reads(match, target); });
   } catch (const std::exception&) {
     return false;
   }

@@ -6,6 +6,7 @@
 
 #include "assay/base/file.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/report/chart.h"
 #include "assay/report/study_report.h"
 #include "assay/wire/study_results.h"
@@ -49,31 +50,24 @@ int run(const StudyCommand& o, const Context& context) {
   // Old files are removed first, so that none of them is left if a new one cannot be written.
   for (const auto& [file, text] : files) remove_file(file);
   for (const auto& [file, text] : files) write_file(file, text);
-  if (o.json == "-") {
-    print(wire::study_json(result));
-  } else {
-    if (!o.json.empty()) write_file(o.json, wire::study_json(result));
-    const auto holding = std::count_if(result.findings.begin(), result.findings.end(),
-                                       [](const study::StudyFinding& f) { return f.holds; });
+  write_result(o.json, [&] { return wire::study_json(result); });
+  if (o.json != "-") {
+    const auto holding = std::ranges::count_if(result.findings, &study::StudyFinding::holds);
     print_result(context, report::study_text(result),
                  formatted("{}: {} of {} hold{}", result.name, holding,
-                           counted(static_cast<std::int64_t>(result.findings.size()), "finding"),
+                           counted(std::ssize(result.findings), "finding"),
                            result.findings.size() == 1 ? "s" : ""));
   }
-  for (const study::StudyFinding& f : result.findings) {
-    if (!f.holds) return 1;
-  }
-  return 0;
+  return std::ranges::all_of(result.findings, &study::StudyFinding::holds) ? 0 : 1;
 }
 
 }  // namespace
 
 void add_study(Context& context) {
   auto o = std::make_shared<StudyCommand>();
-  std::vector<std::string> names;
+  const std::vector<std::string> names = names_of(study::studies());
   std::string summaries;
   for (const study::Study& s : study::studies()) {
-    names.emplace_back(s.name);
     summaries += formatted("\n  {}: {}", s.name, s.summary);
   }
   CLI::App* command = subcommand(
@@ -83,18 +77,14 @@ void add_study(Context& context) {
   command->footer(command->get_footer() + "\n\nStudies:" + summaries);
   command->add_option("--csv", o->csv, "Folder for the tables, as one .csv file each.");
   command->add_option("--svg", o->svg, "Folder for the charts, as one .svg file each.");
-  context.files.output_or_standard_output(
-      command->add_option("--json", o->json, "Write the result as JSON. '-' is standard output."));
+  add_json(context, command, o->json);
   command->add_option("--seed", o->options.seed, "Seed of the random numbers.")
       ->capture_default_str();
   command
       ->add_option("--repeats", o->options.repeats,
                    "Number of repeats of random experiments. 0 means the study's own number.")
       ->check(in_range(std::int64_t{0}, std::int64_t{1} << 24));
-  command
-      ->add_option("--threads", o->options.threads,
-                   "Number of threads. 0 means all cores. The result does not depend on it.")
-      ->check(in_range(0, kMostThreads));
+  add_threads(command, o->options.threads);
   on_run(context, command, [o, &context] { return run(*o, context); });
 }
 

@@ -9,17 +9,20 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <limits>
 #include <map>
 #include <set>
 #include <sstream>
 #include <utility>
 
 #include "assay/base/call_text.h"
+#include "assay/base/file.h"
 #include "assay/base/printable.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/datasets/checks/file_check.h"
 #include "assay/datasets/store/file_look.h"
+#include "assay/judge/standards.h"
 #include "assay/report/gate_text.h"
 #include "assay/wire/standards_file.h"
 
@@ -27,6 +30,18 @@ namespace assay::tools {
 namespace {
 
 constexpr const char* kHelpLine = "Run with --help for more information.";
+constexpr int kMostThreads = 4096;
+
+// Returns a check that a value is a number from `low` to `high`. CLI11's own check would print
+// 1e300 with all its digits.
+template <typename T>
+CLI::Validator number_check(T low, T high, const std::string& needed, const std::string& type) {
+  const auto problem = [=](const std::string& text) {
+    const std::optional<T> value = read_number<T>(text);
+    return value && *value >= low && *value <= high ? "" : formatted("{}, not '{}'", needed, text);
+  };
+  return {problem, type};
+}
 
 }  // namespace
 
@@ -123,39 +138,79 @@ CLI::App* subcommand(Context& context, const std::string& name, const std::strin
   return command;
 }
 
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
 CLI::Validator one_of(const std::string& kind, const std::vector<std::string>& words) {
   const auto problem = [kind, words](const std::string& word) {
-    const bool known = std::find(words.begin(), words.end(), word) != words.end();
+    const bool known = contains(words, word);
     return known ? "" : unknown_word(kind, word, words);
   };
   // The description of the values has the form of CLI::IsMember, as completions and help expect it.
   return {problem, "{" + joined(words, ",") + "}"};
 }
 
-// CLI11's own check is not used, because its message would print 1e300 with all its digits.
 CLI::Validator in_range(double low, double high) {
-  const auto problem = [low, high](const std::string& text) {
-    const std::optional<double> value = read_number<double>(text);
-    return value && *value >= low && *value <= high
-               ? ""
-               : formatted("a number from {} to {} is needed, not '{}'", short_number(low),
-                           short_number(high), text);
-  };
-  return {problem, formatted("FLOAT in [{} - {}]", low, high)};
+  return number_check(
+      low, high,
+      formatted("a number from {} to {} is needed", short_number(low), short_number(high)),
+      formatted("FLOAT in [{} - {}]", low, high));
 }
 
 CLI::Validator in_range(std::int64_t low, std::int64_t high) {
-  const auto problem = [low, high](const std::string& text) {
-    const std::optional<std::int64_t> value = read_number<std::int64_t>(text);
-    return value && *value >= low && *value <= high
-               ? ""
-               : formatted("a whole number from {} to {} is needed, not '{}'", low, high, text);
-  };
-  return {problem, formatted("INT in [{} - {}]", low, high)};
+  return number_check(low, high, formatted("a whole number from {} to {} is needed", low, high),
+                      formatted("INT in [{} - {}]", low, high));
 }
 
 CLI::Validator in_range(int low, int high) {
   return in_range(std::int64_t{low}, std::int64_t{high});
+}
+
+void add_threads(CLI::App* command, int& threads) {
+  command
+      ->add_option("--threads", threads,
+                   "Number of threads. 0 means all cores. The result does not depend on it.")
+      ->check(in_range(0, kMostThreads));
+}
+
+void add_positive_threads(CLI::App* command, int& threads) {
+  command
+      ->add_option("--threads", threads,
+                   "Number of threads (default: all cores). The result does not depend on it.")
+      ->check(in_range(1, kMostThreads));
+}
+
+CLI::Option* add_json(Context& context, CLI::App* command, std::string& json) {
+  return context.files.output_or_standard_output(
+      command->add_option("--json", json, "Write the result as JSON. '-' is standard output."));
+}
+
+void add_html(Context& context, CLI::App* command, std::string& html) {
+  context.files.output(
+      command->add_option("--html", html, "Write the result as an HTML page without other files."));
+}
+
+void write_result(const std::string& path, const std::function<std::string()>& text) {
+  if (path == "-") {
+    print(text());
+  } else if (!path.empty()) {
+    write_file(path, text());
+  }
+}
+
+std::vector<std::string> standard_names() {
+  std::vector<std::string> names = names_of(standards());
+  names.insert(names.end(), {"accumulation", "expected_error", "bit_equal"});
+  return names;
+}
+
+std::string option_text(std::string_view option, const std::string& value) {
+  return value.empty() ? "" : formatted(" {} {}", option, shell_word(value));
 }
 
 namespace {
@@ -169,32 +224,11 @@ std::string tolerance_problem(const std::string& text) {
   return good ? "" : formatted("a tolerance is a number of at least 0, not '{}'", text);
 }
 
-std::string mismatches_problem(const std::string& text) {
-  const std::optional<std::int64_t> value = read_number<std::int64_t>(text);
-  return value && *value >= 0
-             ? ""
-             : formatted("a number of mismatches is a whole number of at least 0, not '{}'", text);
-}
-
-std::string fraction_problem(const std::string& text) {
-  const std::optional<double> value = read_number<double>(text);
-  return value && *value >= 0 && *value <= 1
-             ? ""
-             : formatted("a fraction is a number from 0 to 1, not '{}'", text);
-}
-
-std::vector<std::string> command_names(const std::vector<const CLI::App*>& commands) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : commands) names.push_back(command->get_name());
-  return names;
-}
-
 // The first word must name a subcommand. Returns the error message if it names none that exists.
 std::string unknown_subcommand(const CLI::App& app, const std::vector<std::string>& words) {
   if (words.empty() || words[0].empty() || words[0].starts_with("-")) return "";
-  const std::vector<std::string> known =
-      command_names(app.get_subcommands([](const CLI::App*) { return true; }));
-  if (std::find(known.begin(), known.end(), words[0]) != known.end()) return "";
+  const std::vector<std::string> known = command_names(app);
+  if (contains(known, words[0])) return "";
   return unknown_word("subcommand", words[0], known);
 }
 
@@ -278,17 +312,20 @@ void ToleranceOptions::add(Context& context, CLI::App* command) {
                       "value is accepted where infinity is expected.");
   command
       ->add_option("--max-mismatches", max_mismatches, "Accept at most this number of mismatches.")
-      ->check(CLI::Validator(mismatches_problem, "NUMBER"));
+      ->check(number_check(std::int64_t{0}, std::numeric_limits<std::int64_t>::max(),
+                           "a number of mismatches is a whole number of at least 0", "NUMBER"));
+  const CLI::Validator fraction =
+      number_check(0.0, 1.0, "a fraction is a number from 0 to 1", "NUMBER");
   command
       ->add_option("--max-mismatch-fraction", max_mismatch_fraction,
                    "Accept mismatches in at most this fraction of the elements. With "
                    "--max-mismatches, the smaller limit counts.")
-      ->check(CLI::Validator(fraction_problem, "NUMBER"));
+      ->check(fraction);
   command
       ->add_option("--max-blind", max_blind,
                    "Report a pass as untrusted if more than this fraction of the nonzero elements "
                    "would also pass with the value 0 (default 0.5).")
-      ->check(CLI::Validator(fraction_problem, "NUMBER"));
+      ->check(fraction);
 }
 
 BoundRequest ToleranceOptions::request() const {
@@ -309,14 +346,14 @@ BoundRequest ToleranceOptions::request() const {
 
 std::string ToleranceOptions::text() const {
   std::string out;
-  for (const std::string& s : standards) out += " --standard " + shell_word(s);
-  if (!file.empty()) out += " --standards " + shell_word(file);
+  for (const std::string& s : standards) out += option_text("--standard", s);
+  out += option_text("--standards", file);
   for (const auto& [option, value] : {std::pair("--rtol", rtol), std::pair("--atol", atol)}) {
     if (!value.empty()) out += formatted(" {} {}", option, std::strtod(value.c_str(), nullptr));
   }
   if (equal_nan) out += " --equal-nan";
   if (nan_accepts) out += " --nan-accepts";
-  if (!infinity.empty()) out += " --infinity " + infinity;
+  out += option_text("--infinity", infinity);
   if (max_mismatches) out += formatted(" --max-mismatches {}", *max_mismatches);
   if (max_mismatch_fraction) {
     out += formatted(" --max-mismatch-fraction {}", *max_mismatch_fraction);
@@ -342,15 +379,6 @@ void ToleranceOptions::note_unused(GateReport& report) const {
   std::set<std::string> dtypes;
   for (const CaseReport& c : report.cases) dtypes.insert(c.dtype);
   for (std::string& note : unused_notes(dtypes)) report.notes.push_back(std::move(note));
-}
-
-std::vector<std::string> producers_of(const CaseSource& file,
-                                      const std::vector<std::string>& cases) {
-  std::set<std::string> producers;
-  for (const std::string& name : cases) {
-    for (const std::string& producer : file.producers_of(name)) producers.insert(producer);
-  }
-  return {producers.begin(), producers.end()};
 }
 
 namespace {

@@ -98,6 +98,9 @@ bool use_color();
 CLI::App* subcommand(Context& context, const std::string& name, const std::string& what,
                      const std::string& example);
 
+// Returns the names of all subcommands.
+std::vector<std::string> command_names(const CLI::App& app);
+
 // Returns a check of an option's value. The value must be one of these words. The error is that
 // of unknown_word() (base/words.h).
 CLI::Validator one_of(const std::string& kind, const std::vector<std::string>& words);
@@ -107,7 +110,23 @@ CLI::Validator one_of(const std::string& kind, const std::vector<std::string>& w
 CLI::Validator in_range(double low, double high);
 CLI::Validator in_range(std::int64_t low, std::int64_t high);
 CLI::Validator in_range(int low, int high);
-inline constexpr int kMostThreads = 4096;
+
+// Add options that several subcommands have. 0 threads means all cores, which is the default. With
+// add_positive_threads() it cannot be given.
+void add_threads(CLI::App* command, int& threads);
+void add_positive_threads(CLI::App* command, int& threads);
+CLI::Option* add_json(Context& context, CLI::App* command, std::string& json);
+void add_html(Context& context, CLI::App* command, std::string& html);
+
+// Writes the text to a file, or prints it if the path is "-". Does nothing if the path is empty.
+void write_result(const std::string& path, const std::function<std::string()>& text);
+
+// Returns the names of all standards that need no argument.
+std::vector<std::string> standard_names();
+
+// Returns an option of a command line with a blank in front, " --machine hopper". Returns an empty
+// string if the value is empty.
+std::string option_text(std::string_view option, const std::string& value);
 
 // Tolerance options of gate and compare: --standard, --standards, --rtol, --atol, --equal-nan,
 // --nan-accepts, --infinity, --max-mismatches, --max-mismatch-fraction, --max-blind.
@@ -130,10 +149,6 @@ struct ToleranceOptions {
   // Adds unused_notes() to the report, for the dtypes of its outputs.
   void note_unused(GateReport& report) const;
 };
-
-// Returns the producers recorded for these cases, sorted by name.
-std::vector<std::string> producers_of(const CaseSource& file,
-                                      const std::vector<std::string>& cases);
 
 // Returns an operator's inputs and parameters, as `assay list operators` prints them.
 std::string operator_text(const Operator& op);
