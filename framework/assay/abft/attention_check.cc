@@ -292,7 +292,7 @@ class Checker {
       }
       simd::pack_row(a_.depth, a_.keys, d, column.data(), keys_.data());
     }
-    longest_key_ = std::sqrt(*std::max_element(squares.begin(), squares.end()));
+    longest_key_ = std::sqrt(*std::ranges::max_element(squares));
   }
 
   // Packs four right factors for the products of a row of weights. For each group of columns they
@@ -462,7 +462,7 @@ class Checker {
     ++tally.flagged;
     if (worst > 1) find_flip(at_worst, *flag.element);
     tally.flags.push_back(flag);
-    std::stable_sort(tally.flags.begin(), tally.flags.end(), larger);
+    std::ranges::stable_sort(tally.flags, larger);
     if (tally.flags.size() > AbftVerdict::kListed) tally.flags.resize(AbftVerdict::kListed);
   }
 

@@ -34,10 +34,10 @@ void CheckTally::settle_worst(
   for (const LooseReading& r : loose.kept) {
     if (r.most > reached()) heap.push_back(&r);
   }
-  std::make_heap(heap.begin(), heap.end(), less);
+  std::ranges::make_heap(heap, less);
   while (!heap.empty() && heap.front()->most > reached()) {
     worst_ratio = std::max(worst_ratio, ratio_of(closer(*heap.front(), reached())));
-    std::pop_heap(heap.begin(), heap.end(), less);
+    std::ranges::pop_heap(heap, less);
     heap.pop_back();
   }
   loose.kept = {};
@@ -122,7 +122,7 @@ std::string checks_text(const ThresholdSpec& spec, std::int64_t columns) {
 }
 
 void summarize(AbftVerdict& v, const Threshold& threshold, const std::string& what) {
-  std::stable_sort(v.flags.begin(), v.flags.end(), larger);
+  std::ranges::stable_sort(v.flags, larger);
   if (v.flags.size() > AbftVerdict::kListed) v.flags.resize(AbftVerdict::kListed);
   v.notes.clear();
   v.outcome = Outcome::kUntrusted;

@@ -7,6 +7,7 @@
 #include "assay/base/index.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 
 namespace assay::abft {
 bool is_own_accumulation(const Format& output) { return output.precision >= 24; }
@@ -20,16 +21,13 @@ bool CheckedProduct::integer_product(const Format& output) const {
   // Biases of more than 32 bits are excluded. No checked output holds them, and the sum of a group
   // of such biases could be 0 modulo 2^64.
   const auto whole = [](double v) { return v == std::trunc(v) && std::abs(v) < 0x1p32; };
-  return std::all_of(operands.bias.begin(), operands.bias.end(), whole) &&
-         std::all_of(operands.row_bias.begin(), operands.row_bias.end(), whole);
+  return std::ranges::all_of(operands.bias, whole) && std::ranges::all_of(operands.row_bias, whole);
 }
 
 const Prepared& CheckedProduct::prepare(const Format& output) const {
   const std::lock_guard lock(mutex_);
-  for (const Slot& slot : prepared_) {
-    if (slot.format == &output) return *slot.prepared;
-  }
-  const Prepared* other = nullptr;  // prepared for another format, with the same checksums
+  if (const Slot* slot = find_row(prepared_, &output, &Slot::format)) return *slot->prepared;
+  const Prepared* other = nullptr;  // one that has the same checksums
   for (const Slot& slot : prepared_) {
     if (is_own_accumulation(*slot.format) == is_own_accumulation(output))
       other = slot.prepared.get();

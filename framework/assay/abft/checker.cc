@@ -67,10 +67,6 @@ std::int64_t narrow_groups(const Format& output, const MatrixRows& c, std::int64
   return narrow;
 }
 
-}  // namespace
-
-namespace {
-
 // Confirms the flags of residual_compensated. Removes the flags whose differences
 // RowReader::explained() accounts for, and keeps the first few of the others.
 Confirmation explain_flags(const RowReader& reader, const CheckedProduct& d,
@@ -362,7 +358,7 @@ std::vector<double> AbftChecker::largest_element_errors() const {
       squares[at(j)] += size * size;
     }
   }
-  const double column_norm = std::sqrt(*std::max_element(squares.begin(), squares.end()));
+  const double column_norm = std::sqrt(*std::ranges::max_element(squares));
   double largest_bias = 0;
   for (const double v : d.operands.bias) largest_bias = std::max(largest_bias, std::abs(v));
   for (std::int64_t i = 0; i < d.m; ++i) {
@@ -560,7 +556,7 @@ CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c,
 void AbftChecker::Impl::look_at_flags(CheckTally& tally, Closer closer, const RowReader& reader,
                                       const CheckedProduct& d, const TensorView& c) {
   const Sources from = sources(d);
-  std::stable_sort(tally.flags.begin(), tally.flags.end(), larger);
+  std::ranges::stable_sort(tally.flags, larger);
   tally.flagged = static_cast<std::int64_t>(tally.flags.size());
   if (closer != Closer::kNot) {
     const Confirmation done =
@@ -588,7 +584,7 @@ std::vector<AbftRepair> AbftChecker::repair(Tensor& c, const Residual& residual)
       if (!flag.element) continue;
       const AbftFlag::Element& e = *flag.element;
       const auto same = [&](const AbftRepair& r) { return r.row == e.row && r.column == e.column; };
-      if (std::any_of(repairs.begin(), repairs.end(), same)) continue;
+      if (std::ranges::any_of(repairs, same)) continue;
       AbftRepair r{e.row, e.column, e.bits, e.repaired_bits, e.flipped_bit};
       if (!e.flipped_bit) r.after = encode(c.format(), e.reference);
       c.set_bits(e.row * columns() + e.column, r.after);

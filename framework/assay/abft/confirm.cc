@@ -254,7 +254,7 @@ Specials specials_of(const Sources& from, const TensorView& c, std::int64_t row,
   for (std::int64_t j = 0; j < span.count(); ++j) {
     values[at(j)] = decode(f, c.bits_at(row * c.shape[1] + first + j));
   }
-  if (std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); })) {
+  if (std::ranges::all_of(values, [](double v) { return std::isfinite(v); })) {
     return {};
   }
   SpanElements elements(from, span);
@@ -305,9 +305,7 @@ bool columns_are_off(const Sources& from, const TensorView& c) {
   std::int64_t off = 0;
   for (std::vector<Element>& column : by_column) {
     const auto range = [&](double Element::*part) {
-      const auto [least, most] =
-          std::minmax_element(column.begin(), column.end(),
-                              [&](const auto& x, const auto& y) { return x.*part < y.*part; });
+      const auto [least, most] = std::ranges::minmax_element(column, {}, part);
       return std::pair((*least).*part, (*most).*part);
     };
     const double apart = 2 * range(&Element::bound).second;

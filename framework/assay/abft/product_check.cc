@@ -66,9 +66,8 @@ AbftVerdict check_batch(const TensorView& output, const AbftOptions& options,
     add_counts(all, v);
   }
   summarize(all, *options.spec.threshold, checks_text(options.spec, matrix[1]));
-  const bool one_matrix =
-      std::all_of(all.flags.begin(), all.flags.end(),
-                  [&](const AbftFlag& flag) { return flag.batch == all.flags.front().batch; });
+  const bool one_matrix = std::ranges::all_of(
+      all.flags, [&](const AbftFlag& flag) { return flag.batch == all.flags.front().batch; });
   if (batches > 1 && all.outcome == Outcome::kFail && one_matrix) {
     all.because = formatted("matrix {} of the batch: {}", all.flags.front().batch, all.because);
   }

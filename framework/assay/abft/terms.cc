@@ -152,7 +152,7 @@ std::vector<double> product_bounds(const Operands& o, int top, bool matrix, int 
   if (matrix) {
     double a = 0;
     for (std::int64_t i = 0; i < m; ++i) a = std::max(a, largest_of(extremes_of(o.a, i)));
-    std::fill(bounds.begin(), bounds.end(), a * *std::max_element(sums.begin(), sums.end()));
+    std::ranges::fill(bounds, a * *std::ranges::max_element(sums));
     return bounds;
   }
   const std::int64_t count = top == 0 ? k : std::min<std::int64_t>(top, k);

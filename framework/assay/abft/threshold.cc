@@ -293,23 +293,17 @@ std::span<const Threshold> thresholds() { return kThresholds; }
 std::span<const ArithmeticRow> arithmetics() { return kArithmetics; }
 
 std::string_view arithmetic_name(Arithmetic arithmetic) {
-  for (const ArithmeticRow& row : kArithmetics) {
-    if (row.arithmetic == arithmetic) return row.name;
-  }
-  return "";
+  return find_row(kArithmetics, arithmetic, &ArithmeticRow::arithmetic)->name;
 }
 
 bool Threshold::takes(std::string_view parameter) const {
-  return std::any_of(parameters.begin(), parameters.end(),
-                     [&](const ThresholdParameter* p) { return p->name == parameter; });
+  return find_row(parameters, parameter, &ThresholdParameter::name) != nullptr;
 }
 
 const ThresholdVariant& variant_of(const ThresholdSpec& spec) {
   static constexpr ThresholdVariant kNone = {.name = ""};
-  for (const ThresholdVariant& v : spec.threshold->variants) {
-    if (v.name == spec.variant) return v;
-  }
-  return kNone;
+  const auto* variant = find_row(spec.threshold->variants, spec.variant, &ThresholdVariant::name);
+  return variant != nullptr ? *variant : kNone;
 }
 
 int ThresholdSpec::group_width() const { return groups >= 0 ? groups : threshold->groups; }

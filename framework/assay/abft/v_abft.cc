@@ -7,6 +7,7 @@
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 
 namespace assay::abft {
 
@@ -70,9 +71,7 @@ constexpr VariantRow kVariantRows[] = {
 };
 
 const VariantRow& row_of(std::string_view variant) {
-  for (const VariantRow& row : kVariantRows) {
-    if (row.variant == variant) return row;
-  }
+  if (const auto* row = find_row(kVariantRows, variant, &VariantRow::variant)) return *row;
   refuse("v_abft has no variant '{}'", variant);
 }
 

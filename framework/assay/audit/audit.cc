@@ -51,8 +51,8 @@ class Yardstick {
 
 bool says_failed(const std::string& said) {
   std::string lower = said;
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::ranges::transform(lower, lower.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return lower.find("fail") != std::string::npos || lower.find("error") != std::string::npos ||
          lower.find("mismatch") != std::string::npos;
 }

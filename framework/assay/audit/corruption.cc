@@ -6,6 +6,7 @@
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/fault/fault.h"
 #include "assay/fault/mutation.h"
 #include "assay/format/format.h"
@@ -274,10 +275,8 @@ constexpr MutationClass kMutationClasses[] = {{"sign", kValue},         {"zero",
                                               {"off_by_one", kOrder},   {"stale_tile", kCoverage}};
 
 std::string_view class_of(const fault::Mutation& mutation) {
-  for (const MutationClass& row : kMutationClasses) {
-    if (row.name == mutation.name) return row.of;
-  }
-  return kArithmetic;
+  const auto* row = find_row(kMutationClasses, mutation.name, &MutationClass::name);
+  return row != nullptr ? row->of : kArithmetic;
 }
 
 // The faults that an audit tries in addition to flips and bursts at each bit.
@@ -374,11 +373,8 @@ std::vector<Corruption> make_corruptions() {
     rows.push_back({std::string(row.name), kFile, std::string(row.meaning), false, row.change, {}});
   }
   // The corruptions are sorted by class, so that reports list those of a class together.
-  std::ranges::stable_sort(rows, [](const Corruption& a, const Corruption& b) {
-    const auto place = [](std::string_view of) {
-      return std::ranges::find(kClasses, of, &CorruptionClass::name);
-    };
-    return place(a.of) < place(b.of);
+  std::ranges::stable_sort(rows, {}, [](const Corruption& row) {
+    return std::ranges::find(kClasses, row.of, &CorruptionClass::name);
   });
   return rows;
 }

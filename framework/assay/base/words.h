@@ -1,4 +1,4 @@
-// Looks up words from a caller in a table, and formats the message for unknown words.
+// Looks up rows of tables and words from a caller, and formats the message for unknown words.
 #pragma once
 
 #include <algorithm>
@@ -53,6 +53,14 @@ std::vector<std::string> keys_of(const Map& map) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : map) keys.push_back(key);
   return keys;
+}
+
+// Returns the first row whose member has this value, as in find_row(rows, "exact", &Row::name).
+// Returns null if no row has it.
+template <typename Rows, typename Value, typename Member>
+auto find_row(Rows&& rows, const Value& value, Member member) {
+  const auto found = std::ranges::find(rows, value, member);
+  return found == std::ranges::end(rows) ? nullptr : &*found;
 }
 
 // Returns the row with that name. Throws Refusal with unknown_word() if no row has

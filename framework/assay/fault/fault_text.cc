@@ -27,10 +27,7 @@ constexpr Word<bool> kWhens[] = {{.value = true, .name = "before"},
 
 template <typename E, std::size_t kCount>
 std::string_view word_of(const Word<E> (&words)[kCount], E value) {
-  for (const Word<E>& word : words) {
-    if (word.value == value) return word.name;
-  }
-  return "";
+  return find_row(words, value, &Word<E>::value)->name;
 }
 
 }  // namespace
@@ -40,18 +37,14 @@ std::string_view word_of(Direction direction) { return word_of(kDirections, dire
 namespace {
 
 const ChangeRow& change_named(const SpecText& text) {
-  for (const ChangeRow& row : change_rows()) {
-    if (row.name == text.name()) return row;
-  }
+  if (const auto* row = find_row(change_rows(), text.name(), &ChangeRow::name)) return *row;
   const std::vector<std::string> known = names_of(change_rows());
   refuse("fault '{}' must begin with what it does, as in flip,bit=14{}; known: {}", text.text(),
          did_you_mean(text.name(), known), joined(known));
 }
 
 const SiteRow& site_named(const SpecText& text, std::string_view name) {
-  for (const SiteRow& row : site_rows()) {
-    if (row.name == name) return row;
-  }
+  if (const SiteRow* row = find_row(site_rows(), name, &SiteRow::name)) return *row;
   text.refuse(unknown_word("site", name, names_of(site_rows())));
 }
 

@@ -138,8 +138,7 @@ std::uint64_t round_magnitude(const Format& f, double absolute, bool is_negative
 
 std::uint64_t round_tapered(double absolute, bool is_negative, const Encoding& how) {
   const auto& table = tapered_table();
-  const auto above = std::lower_bound(table.begin(), table.end(), absolute,
-                                      [](const TaperedEntry& e, double v) { return e.value < v; });
+  const auto above = std::ranges::lower_bound(table, absolute, {}, &TaperedEntry::value);
   // A number beyond the largest value lies between that value and 1.5 * 2^15, which would be the
   // next one (its code 0x6f is infinity).
   const bool beyond = above == table.end();
@@ -254,12 +253,8 @@ std::vector<std::string> family_of(std::string_view name) {
 
 const Format* find_format(std::string_view name) {
   const auto row_of = [](std::string_view word) -> const Format* {
-    for (const std::span<const Format> rows : {formats(), complex_formats()}) {
-      for (const Format& f : rows) {
-        if (f.name == word) return &f;
-      }
-    }
-    return nullptr;
+    const Format* real = find_row(formats(), word, &Format::name);
+    return real != nullptr ? real : find_row(complex_formats(), word, &Format::name);
   };
   const Format* row = row_of(name);
   return row != nullptr ? row : row_of(canonical_name(name));
@@ -485,11 +480,9 @@ std::optional<std::int64_t> ordinal(const Format& f, std::uint64_t bits) {
   if (f.specials == Specials::kTapered) {
     const auto& table = tapered_table();
     const double value = tapered_value(static_cast<unsigned>(position));
-    position = position == 0x6f
-                   ? static_cast<std::int64_t>(table.size())
-                   : std::lower_bound(table.begin(), table.end(), value,
-                                      [](const TaperedEntry& e, double v) { return e.value < v; }) -
-                         table.begin();
+    position = position == 0x6f ? static_cast<std::int64_t>(table.size())
+                                : std::ranges::lower_bound(table, value, {}, &TaperedEntry::value) -
+                                      table.begin();
   }
   return negative(f, bits) ? -position : position;
 }
@@ -584,8 +577,7 @@ double ulp_of(const Format& f, double value) {
     // Takes the gap above the value, as for the other formats. The largest value takes the gap
     // below it.
     const auto& table = tapered_table();
-    auto above = std::upper_bound(table.begin(), table.end(), absolute,
-                                  [](double v, const TaperedEntry& e) { return v < e.value; });
+    auto above = std::ranges::upper_bound(table, absolute, {}, &TaperedEntry::value);
     if (above == table.end()) --above;
     return above->value - (above - 1)->value;
   }

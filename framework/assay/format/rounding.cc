@@ -1,5 +1,7 @@
 #include "assay/format/rounding.h"
 
+#include "assay/base/words.h"
+
 namespace assay {
 namespace {
 
@@ -22,17 +24,12 @@ std::span<const RoundingRow> deterministic_rounding_rows() {
 }
 
 std::string_view rounding_name(Rounding rounding) {
-  for (const RoundingRow& row : kRoundings) {
-    if (row.rounding == rounding) return row.name;
-  }
-  return "";
+  return find_row(kRoundings, rounding, &RoundingRow::rounding)->name;
 }
 
 std::optional<Rounding> find_rounding(std::string_view name) {
-  for (const RoundingRow& row : kRoundings) {
-    if (row.name == name) return row.rounding;
-  }
-  return std::nullopt;
+  const RoundingRow* row = find_row(kRoundings, name, &RoundingRow::name);
+  return row != nullptr ? std::optional(row->rounding) : std::nullopt;
 }
 
 }  // namespace assay

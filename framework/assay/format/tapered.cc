@@ -41,8 +41,7 @@ const std::vector<TaperedEntry>& tapered_table() {
     for (unsigned code = 0; code < 0x80; ++code) {
       if (code != 0x6f) entries.push_back({tapered_value(code), static_cast<std::uint8_t>(code)});
     }
-    std::sort(entries.begin(), entries.end(),
-              [](const auto& a, const auto& b) { return a.value < b.value; });
+    std::ranges::sort(entries, {}, &TaperedEntry::value);
     return entries;
   }();
   return table;

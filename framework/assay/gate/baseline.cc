@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/judge/metric_table.h"
 
 namespace assay {
@@ -71,10 +72,8 @@ class Entries {
     const auto same = found_.find(key_of(e));
     if (same == found_.end()) return nullptr;
     if (files_.size() == 1 && others.files_.size() == 1) return same->second.front();
-    for (const BaselineEntry* other : same->second) {
-      if (other->file == e.file) return other;
-    }
-    return nullptr;
+    const auto other = find_row(same->second, e.file, &BaselineEntry::file);
+    return other != nullptr ? *other : nullptr;
   }
 
  private:

@@ -1,5 +1,6 @@
 #include "assay/gate/case_report.h"
 
+#include "assay/base/words.h"
 #include "assay/cases/source_names.h"
 #include "assay/gate/gate.h"
 #include "assay/op/operator.h"
@@ -33,11 +34,7 @@ std::string_view CaseReport::outcome_text(Outcome verdict) const {
 }
 
 const Verdict* CaseReport::deciding_verdict() const {
-  const Outcome decided = judged();
-  for (const Verdict& v : verdicts) {
-    if (v.outcome == decided) return &v;
-  }
-  return nullptr;
+  return find_row(verdicts, judged(), &Verdict::outcome);
 }
 
 const std::string& CaseReport::because() const {

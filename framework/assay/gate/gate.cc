@@ -39,7 +39,7 @@ Origin known_origin(const Case& c, const TensorView& output, Origin origin) {
 // True if all bounds of the case are laws of random draws, which do not need a golden result.
 bool tests_draws_alone(const Case& c, const Format& output, const GateRequest& request) {
   const std::vector<ChosenBound> all = choose_bounds(c, output, request.bounds);
-  return std::all_of(all.begin(), all.end(), [](const ChosenBound& chosen) {
+  return std::ranges::all_of(all, [](const ChosenBound& chosen) {
     return chosen.bound && !row_of(chosen.bound->rule).needs_expected;
   });
 }
@@ -105,10 +105,6 @@ std::vector<MutationResult> try_mutations(const Case& c, const TensorView& outpu
   }
   return results;
 }
-
-}  // namespace
-
-namespace {
 
 // Returns a function from an element's expected value to the largest error that the case's bounds
 // allow. Leaves out bounds that cannot give it without the operands. If none is left, uses the
@@ -294,9 +290,8 @@ bool needs_inputs(const Case& header, const GateRequest& request) {
   if (find_operator(header.op) != nullptr && !names_bound(header, request.bounds)) return true;
   std::vector<std::string> standards = request.bounds.standards;
   for (const std::string& own : case_standards(header)) standards.push_back(own);
-  return std::any_of(standards.begin(), standards.end(), [&](const std::string& s) {
-    return needs_operands(s, request.bounds.custom);
-  });
+  return std::ranges::any_of(
+      standards, [&](const std::string& s) { return needs_operands(s, request.bounds.custom); });
 }
 
 }  // namespace assay

@@ -33,8 +33,8 @@ void mark(CaseReport& c, const std::vector<const KnownFailure*>& entries,
           const std::string& today) {
   const std::vector<Judged> all = judged(c);
   for (const KnownFailure* entry : entries) {
-    const bool speaks = std::any_of(
-        all.begin(), all.end(), [&](const Judged& verdict) { return speaks_of(*entry, verdict); });
+    const bool speaks =
+        std::ranges::any_of(all, [&](const Judged& verdict) { return speaks_of(*entry, verdict); });
     if (!speaks || c.judged() != Outcome::kPass) continue;
     c.remark = Remark::kUnexpectedPass;
     c.remark_text =

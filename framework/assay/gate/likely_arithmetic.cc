@@ -101,7 +101,7 @@ Left left_by(const Subject& s, Values result) {
     squares.emplace_back(s.weights[i] * left * left, s.weights[i] * error * error);
   }
   const std::size_t counted = squares.size() - std::min<std::size_t>(4, squares.size() / 20);
-  std::sort(squares.begin(), squares.end());
+  std::ranges::sort(squares);
   double left = 0, all = 0, fourth = 0;
   for (std::size_t i = 0; i < counted; ++i) {
     left += squares[i].first;
@@ -141,8 +141,7 @@ void add_bias_and_weight(const Subject& s, std::vector<Prediction>& all) {
                      return e - bias[column] + bias[row % bias.size()];
                    })});
   }
-  const bool is_scaled =
-      std::none_of(weight.begin(), weight.end(), [](double w) { return w == 0; });
+  const bool is_scaled = std::ranges::none_of(weight, [](double w) { return w == 0; });
   if (!weight.empty() && is_scaled) {
     all.push_back({"a missing weight", changed([&](double e, std::size_t column, std::size_t) {
                      const double b = bias.empty() ? 0 : bias[column];
@@ -360,8 +359,7 @@ std::string errors_like(const Subject& s, int threads) {
     least = std::min(least, share);
   }
   if (!(least < kLeft)) return "";
-  const std::size_t best =
-      static_cast<std::size_t>(std::min_element(left.begin(), left.end()) - left.begin());
+  const std::size_t best = static_cast<std::size_t>(std::ranges::min_element(left) - left.begin());
   if (!all[best].is_conversion) return "errors like those of " + all[best].words;
   std::string names;
   for (std::size_t i = 0; i < all.size(); ++i) {

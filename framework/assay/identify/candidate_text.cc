@@ -140,7 +140,7 @@ std::vector<MachineRow> rows_like(const Sums& s, const Candidate& c) {
     other.model = base.model;
     if (!same(canonical(s, other), form)) continue;
     const std::vector<const Machine*> named = text_of(s, other).rows;
-    if (std::find(named.begin(), named.end(), &machine) != named.end()) {
+    if (std::ranges::find(named, &machine) != named.end()) {
       rows.push_back({&machine, other});
     }
   }

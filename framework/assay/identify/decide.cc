@@ -88,8 +88,7 @@ std::optional<Decision> what_decides(const Sums& s, const std::vector<Candidate>
   }
   decision.results = count * std::ssize(all);
   decision.arithmetics = std::set(results.begin(), results.end()).size();
-  decision.like_first =
-      static_cast<std::size_t>(std::count(results.begin(), results.end(), results.front()));
+  decision.like_first = static_cast<std::size_t>(std::ranges::count(results, results.front()));
   for (std::size_t p = 0; p < all.size(); ++p) {
     std::set<std::uint64_t> here;
     for (const std::vector<std::uint64_t>& of_model : results) here.insert(of_model[p]);

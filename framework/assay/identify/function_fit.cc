@@ -78,7 +78,7 @@ std::vector<std::size_t> ascending(const std::vector<double>& x) {
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (!std::isnan(x[i])) order.push_back(i);
   }
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
     return x[a] < x[b] || (x[a] == x[b] && std::signbit(x[a]) && !std::signbit(x[b]));
   });
   return order;
@@ -180,7 +180,7 @@ std::vector<Choice> choices_of(const Case& c) {
 std::vector<const VectorModel*> distinct_units() {
   std::vector<const VectorModel*> units;
   for (const VectorModel& model : vector_models()) {
-    const bool known = std::any_of(units.begin(), units.end(), [&](const VectorModel* other) {
+    const bool known = std::ranges::any_of(units, [&](const VectorModel* other) {
       return other->formats.data() == model.formats.data() &&
              other->overflow.value == model.overflow.value &&
              other->subnormals.value == model.subnormals.value &&
@@ -234,13 +234,13 @@ void add_candidates(const RecordedFunction& r, FunctionReport& report) {
   add_machine(r, std::string(kReferenceMachine), all);
   add_rounded(r, all);
   for (const VectorModel* unit : distinct_units()) add_machine(r, std::string(unit->machine), all);
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+  std::ranges::stable_sort(all, [](const auto& a, const auto& b) {
     return std::pair(a.differ, a.parameters.size()) < std::pair(b.differ, b.parameters.size());
   });
   for (FunctionCandidate& candidate : all) {
     if (candidate.differ == 0) {
       // Skips a candidate if the same machine fits with fewer of its parameters.
-      const bool said = std::any_of(report.fits.begin(), report.fits.end(), [&](const auto& fit) {
+      const bool said = std::ranges::any_of(report.fits, [&](const auto& fit) {
         return fit.machine == candidate.machine &&
                std::includes(candidate.parameters.begin(), candidate.parameters.end(),
                              fit.parameters.begin(), fit.parameters.end());
@@ -310,7 +310,7 @@ void add_bounds(const RecordedFunction& r, FunctionReport& report) {
   if (!report.bounds.empty()) return;
   std::vector<std::string_view> done;
   for (const VectorModel& unit : vector_models()) {
-    if (std::find(done.begin(), done.end(), unit.functions.value) != done.end()) continue;
+    if (std::ranges::find(done, unit.functions.value) != done.end()) continue;
     done.push_back(unit.functions.value);
     if (auto bound = by_formula(r, unit)) report.bounds.push_back(std::move(*bound));
   }
@@ -326,15 +326,15 @@ std::string element_at(const Case& c, const Tensor& output, std::int64_t at) {
 
 std::string FunctionReport::outcome() const {
   if (!fits.empty()) return "found";
-  const bool kept = std::any_of(bounds.begin(), bounds.end(),
-                                [](const FunctionBound& bound) { return bound.outside == 0; });
+  const bool kept =
+      std::ranges::any_of(bounds, [](const FunctionBound& bound) { return bound.outside == 0; });
   return kept ? "bounded" : "none";
 }
 
 std::span<const std::string_view> identifiable_functions() { return kFunctions; }
 
 bool is_identifiable_function(const Case& c) {
-  return std::find(kFunctions.begin(), kFunctions.end(), c.op) != kFunctions.end();
+  return std::ranges::find(kFunctions, c.op) != kFunctions.end();
 }
 
 FunctionReport identify_function(const Case& c, const Tensor& output, int threads) {

@@ -263,9 +263,8 @@ class GroupSearch {
     // If several open models already explain all outputs, even more models of the much larger grid
     // would, so a search decides nothing.
     constexpr std::size_t kSeveral = 4;
-    const bool is_vain = std::all_of(members_.begin(), members_.end(), [](const GroupMember& m) {
-      return m.is_open || !m.found.result.has_more;
-    });
+    const bool is_vain = std::ranges::all_of(
+        members_, [](const GroupMember& m) { return m.is_open || !m.found.result.has_more; });
     if (is_vain && open_.size() >= kSeveral) return;
     std::vector<const Sums*> outputs;
     std::vector<Candidate> models;
@@ -313,7 +312,7 @@ class GroupSearch {
 }  // namespace
 
 std::vector<Explanation> explain_group(std::vector<Sums>& outputs, int threads) {
-  std::sort(outputs.begin(), outputs.end(), tells_more);
+  std::ranges::sort(outputs, tells_more);
   return GroupSearch(outputs, threads).explained();
 }
 
@@ -324,9 +323,8 @@ Doubts doubts_about(const Sums& s, const SearchResult& result, int threads) {
   const bool has_rows_unit = text_of(s, fits.front()).has_rows_unit;
   const std::vector<Rival> rivals = rivals_of(s, result, threads);
   for (const Candidate& fit : fits) {
-    const bool is_rival = std::any_of(rivals.begin(), rivals.end(), [&](const Rival& rival) {
-      return same(rival.candidate, fit);
-    });
+    const bool is_rival =
+        std::ranges::any_of(rivals, [&](const Rival& rival) { return same(rival.candidate, fit); });
     if (!is_rival) doubts.alike.push_back(fit);
   }
   for (const Rival& rival : rivals) {

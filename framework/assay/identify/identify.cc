@@ -69,7 +69,7 @@ std::vector<std::string> names_alike(const Sums& s, const Finding& f,
   for (const Candidate& c : alike) {
     for (const MachineRow& row : rows_like(s, c)) {
       const std::string name(row.machine->name);
-      const bool is_there = std::find(names.begin(), names.end(), name) != names.end();
+      const bool is_there = std::ranges::find(names, name) != names.end();
       if (!is_there && text_of(s, row.candidate).parameters == f.parameters) {
         names.push_back(name);
       }
@@ -134,7 +134,7 @@ Finding explained(const Sums& s, const Explanation& explanation, const Options& 
   if (options.evidence) f.evidence = evidence_for(s, result.fits[0], threads);
   for (const Candidate& rival : doubts.rivals) {
     const std::string line = one_line(text_of(s, rival));
-    const bool is_there = std::find(f.rivals.begin(), f.rivals.end(), line) != f.rivals.end();
+    const bool is_there = std::ranges::find(f.rivals, line) != f.rivals.end();
     if (!is_there && f.rivals.size() < kShownRivals) f.rivals.push_back(line);
   }
   return f;
@@ -144,8 +144,8 @@ std::string function_sentence(const FunctionReport& report) {
   if (!report.fits.empty()) {
     return sentence_of(formatted("{}, in every element", report.fits.front().name));
   }
-  const auto kept = std::count_if(report.bounds.begin(), report.bounds.end(),
-                                  [](const FunctionBound& bound) { return bound.outside == 0; });
+  const auto kept = std::ranges::count_if(
+      report.bounds, [](const FunctionBound& bound) { return bound.outside == 0; });
   if (kept == 0) {
     return "No known formula gives every element, and no known bound of the error is kept.";
   }
@@ -227,16 +227,12 @@ std::vector<Finding> identify(const std::vector<Recorded>& outputs, const Option
   }
   // Puts the findings in the order of `outputs`.
   const auto place = [&](const Finding& f) {
-    return std::find_if(outputs.begin(), outputs.end(),
-                        [&](const Recorded& r) {
-                          return r.test_case->name == f.case_name &&
-                                 r.test_case->output_name() == f.output_name &&
-                                 r.producer == f.producer;
-                        }) -
-           outputs.begin();
+    return std::ranges::find_if(outputs, [&](const Recorded& r) {
+      return r.test_case->name == f.case_name && r.test_case->output_name() == f.output_name &&
+             r.producer == f.producer;
+    });
   };
-  std::stable_sort(findings.begin(), findings.end(),
-                   [&](const Finding& x, const Finding& y) { return place(x) < place(y); });
+  std::ranges::stable_sort(findings, {}, place);
   return findings;
 }
 

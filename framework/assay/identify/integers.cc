@@ -45,7 +45,7 @@ bool sums_in_int32(const Case& c) {
   if (c.op != "matmul" && c.op != "dot") return false;
   const auto a = c.inputs.find("a"), b = c.inputs.find("b");
   if (a == c.inputs.end() || b == c.inputs.end()) return false;
-  return std::any_of(machines().begin(), machines().end(), [&](const Machine& machine) {
+  return std::ranges::any_of(machines(), [&](const Machine& machine) {
     return integer_row(machine, a->second.format().name) != nullptr &&
            integer_row(machine, b->second.format().name) != nullptr;
   });

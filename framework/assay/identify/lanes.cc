@@ -96,10 +96,6 @@ std::vector<Group> groups_of(const Sums& s, std::span<const Candidate> candidate
   return groups;
 }
 
-}  // namespace
-
-namespace {
-
 void set_products(const QuickSum& quick, std::int64_t k, std::span<const QuickSum::Factors> rows,
                   BlockTerms& terms) {
   terms.products.resize(at(k) * rows.size());
@@ -159,14 +155,14 @@ class LaneSums {
 
   // Computes the sums of all lanes. starts[i] is the start value of lane i.
   void sum(const std::vector<double>& starts) {
-    std::fill(doubtful_.begin(), doubtful_.end(), 0);
-    std::copy(starts.begin(), starts.end(), sum_.begin());
+    std::ranges::fill(doubtful_, 0);
+    std::ranges::copy(starts, sum_.begin());
     add_divided();
   }
 
   // Computes scaled sums, as Trial::sum() does. Lane i uses the scales of elements[i].
   void sum_scaled(const Sums& s, std::span<const std::int64_t> elements) {
-    std::fill(doubtful_.begin(), doubtful_.end(), 0);
+    std::ranges::fill(doubtful_, 0);
     std::vector<float> totals(elements.size(), 0.0F);
     const std::size_t stretches = s.cuts.size() - 1;
     for (std::size_t i = 0; i < stretches; ++i) {
@@ -183,19 +179,19 @@ class LaneSums {
       };
       const std::int64_t begin = s.cuts[i], n = s.cuts[i + 1] - begin;
       if (!s.scales_change()) {
-        std::fill(sum_.begin(), sum_.end(), 0.0);
+        std::ranges::fill(sum_, 0.0);
         add_divided();
         take_sums();
         continue;
       }
       const std::int64_t interval = common_.split.terms > 0 ? common_.split.terms : n;
       for (std::int64_t first = 0; first < n; first += interval) {
-        std::fill(sum_.begin(), sum_.end(), 0.0);
+        std::ranges::fill(sum_, 0.0);
         add_part(begin + first, std::min(interval, n - first), sum_);
         take_sums();
       }
     }
-    std::copy(totals.begin(), totals.end(), sum_.begin());
+    std::ranges::copy(totals, sum_.begin());
   }
   double operator[](std::size_t i) const { return sum_[i]; }
   bool is_doubtful(std::size_t i) const { return doubtful_[i] != 0; }
@@ -212,11 +208,11 @@ class LaneSums {
     const std::int64_t interval = common_.split.terms;
     if (interval == 0) return add_part(0, k_, sum_);
     add_promoted(interval, 0, k_, sum_, part_, [&](std::int64_t begin, std::int64_t n) {
-      std::fill(part_.begin(), part_.end(), 0.0);
+      std::ranges::fill(part_, 0.0);
       if (common_.inner_interval == 0) return add_part(begin, n, part_);
       add_promoted(common_.inner_interval, begin, n, part_, inner_,
                    [&](std::int64_t from, std::int64_t terms) {
-                     std::fill(inner_.begin(), inner_.end(), 0.0);
+                     std::ranges::fill(inner_, 0.0);
                      add_part(from, terms, inner_);
                    });
     });

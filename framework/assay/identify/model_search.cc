@@ -84,8 +84,8 @@ class ModelSearch {
   void add(const Candidate& c) {
     if (is_full()) return;
     const Candidate form = canonical(sums_, c);
-    const bool is_there = std::any_of(forms_.begin(), forms_.end(),
-                                      [&](const Candidate& other) { return same(form, other); });
+    const bool is_there =
+        std::ranges::any_of(forms_, [&](const Candidate& other) { return same(form, other); });
     if (is_there) return;
     result_.fits.push_back(c);
     forms_.push_back(form);
@@ -118,8 +118,8 @@ class ModelSearch {
       Candidate model = fit;
       model.split = {};
       model = plain(model);
-      const bool is_there = std::any_of(models.begin(), models.end(),
-                                        [&](const Candidate& c) { return same(c, model); });
+      const bool is_there =
+          std::ranges::any_of(models, [&](const Candidate& c) { return same(c, model); });
       if (is_there) continue;
       models.push_back(model);
       for (const SpaceParameter& row : space_parameters()) {
@@ -143,8 +143,7 @@ class ModelSearch {
     std::vector<Candidate> left;
     for (const Candidate& model : models) {
       const Candidate asked = whole(model);
-      if (std::none_of(fitting.begin(), fitting.end(),
-                       [&](const Candidate& c) { return same(c, asked); })) {
+      if (std::ranges::none_of(fitting, [&](const Candidate& c) { return same(c, asked); })) {
         left.push_back(model);
       }
     }
@@ -191,15 +190,13 @@ class ModelSearch {
       ranked.push_back({std::move(text), &c});
     }
     const auto rank = [&](const Ranked& r) {
-      const bool is_likely =
-          std::find(likely.begin(), likely.end(), r.candidate->split.terms) != likely.end();
+      const bool is_likely = std::ranges::find(likely, r.candidate->split.terms) != likely.end();
       return std::tuple(r.text.changes + (r.candidate->split.terms > 0 ? 1 : 0) +
                             (r.candidate->inner_interval > 0 ? 1 : 0),
                         !is_likely, r.candidate->split.terms, r.candidate->inner_interval,
                         r.text.place);
     };
-    std::stable_sort(ranked.begin(), ranked.end(),
-                     [&](const Ranked& x, const Ranked& y) { return rank(x) < rank(y); });
+    std::ranges::stable_sort(ranked, {}, rank);
     SearchResult result;
     result.tried = result_.tried;
     result.has_more = is_full();
@@ -307,9 +304,8 @@ std::vector<Rival> rivals_of(const Sums& s, const SearchResult& result, int thre
   AllOperands operands(s);
   // Sums are compared before they are rounded to the output's format, unless the candidates differ
   // in that rounding.
-  const bool same_rounding = std::all_of(fits.begin(), fits.end(), [&](const Candidate& c) {
-    return c.output_rounding == fits[0].output_rounding;
-  });
+  const bool same_rounding = std::ranges::all_of(
+      fits, [&](const Candidate& c) { return c.output_rounding == fits[0].output_rounding; });
   const auto compared = [&](const Candidate& c, double sum) {
     return same_rounding ? sum : round_to(*s.output, sum, c.output_rounding);
   };
@@ -525,11 +521,11 @@ std::vector<Evidence> evidence_for(const Sums& s, const Candidate& found, int th
     if (others.size() > 12) {
       std::vector<Candidate> few;
       const auto next = static_cast<std::size_t>(
-          std::find_if(others.begin(), others.end(),
-                       [&](const Candidate& c) {
-                         const double value = std::strtod(row.value(s, c).c_str(), nullptr);
-                         return value > std::strtod(evidence.value.c_str(), nullptr);
-                       }) -
+          std::ranges::find_if(others,
+                               [&](const Candidate& c) {
+                                 const double value = std::strtod(row.value(s, c).c_str(), nullptr);
+                                 return value > std::strtod(evidence.value.c_str(), nullptr);
+                               }) -
           others.begin());
       for (std::size_t i = 0; i < others.size(); ++i) {
         const std::size_t apart = i >= next ? i - next + 1 : next - i;
@@ -579,8 +575,7 @@ Nearest nearest_model(const Sums& s, int threads) {
     const std::vector<std::int64_t> agree = counted(candidates, sample(kSample));
     std::vector<std::size_t> places(candidates.size());
     for (std::size_t i = 0; i < places.size(); ++i) places[i] = i;
-    std::stable_sort(places.begin(), places.end(),
-                     [&](std::size_t x, std::size_t y) { return agree[x] > agree[y]; });
+    std::ranges::stable_sort(places, std::greater(), [&](std::size_t i) { return agree[i]; });
     std::vector<Candidate> best;
     for (std::size_t i = 0; i < std::min(most, places.size()); ++i) {
       best.push_back(candidates[places[i]]);
@@ -607,8 +602,7 @@ Nearest nearest_model(const Sums& s, int threads) {
   const std::vector<std::int64_t> agree = counted(best, elements);
   Nearest nearest;
   if (best.empty()) return nearest;
-  const auto place =
-      static_cast<std::size_t>(std::max_element(agree.begin(), agree.end()) - agree.begin());
+  const auto place = static_cast<std::size_t>(std::ranges::max_element(agree) - agree.begin());
   nearest = {best[place], agree[place], static_cast<std::int64_t>(elements.size()), 0, -1};
   const FloatEnvironment environment;
   const Trial trial(s, operands.of(nearest.candidate), nearest.candidate);

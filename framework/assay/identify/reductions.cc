@@ -26,7 +26,7 @@ struct Order {
 bool is_of_order(const std::string& name) {
   static const std::vector<Parameter> all = plan_parameters({});
   return name == "compute_dtype" ||
-         std::any_of(all.begin(), all.end(), [&](const Parameter& p) { return p.name == name; });
+         std::ranges::any_of(all, [&](const Parameter& p) { return p.name == name; });
 }
 
 std::vector<Order> orders_of(const Case& c) {
@@ -260,7 +260,7 @@ Finding searched(const Case& c, Finding f, int threads) {
     if (order == nearest) continue;
     if (equivalent_orders(c, *nearest, *order, threads)) {
       evidence.same.push_back(one_line(*order));
-    } else if (std::none_of(rivals.begin(), rivals.end(), [&](const Order* rival) {
+    } else if (std::ranges::none_of(rivals, [&](const Order* rival) {
                  return rival->parameters == order->parameters;
                })) {
       rivals.push_back(order);

@@ -51,7 +51,7 @@ bool is_float32_chain(const DotModel& m) {
 
 std::string spaced(std::string_view name) {
   std::string words(name);
-  std::replace(words.begin(), words.end(), '_', ' ');
+  std::ranges::replace(words, '_', ' ');
   return words;
 }
 
@@ -124,8 +124,7 @@ std::string division_in_words(const Sums& s, const Candidate& c) {
 
 std::string units_in_words(const std::vector<std::string>& machines, std::string_view input) {
   std::vector<std::string> sorted = machines, words;
-  std::stable_partition(sorted.begin(), sorted.end(),
-                        [](const std::string& name) { return is_plain_processor(name); });
+  std::ranges::stable_partition(sorted, is_plain_processor);
   for (const std::string& name : sorted) words.push_back(unit_in_words(name, input));
   return joined(words);
 }

@@ -188,7 +188,7 @@ std::vector<Candidate> row_candidates(const Sums& s, const Conversion& conversio
     if (row == nullptr) continue;
     const Candidate c = candidate_of(s, machine, *row, conversion);
     const bool is_there =
-        std::any_of(all.begin(), all.end(), [&](const Candidate& other) { return same(c, other); });
+        std::ranges::any_of(all, [&](const Candidate& other) { return same(c, other); });
     if (!is_there) all.push_back(c);
   }
   return all;

@@ -88,8 +88,7 @@ class Search {
     for (const RecordedSums& r : recordings) take(r, input);
     if (rows_.empty()) refuse("every recorded sum has NaN or infinity; record finite sums");
     // Tries rows with few terms first, because they take the least time.
-    std::stable_sort(rows_.begin(), rows_.end(),
-                     [](const Row& a, const Row& b) { return a.terms < b.terms; });
+    std::ranges::stable_sort(rows_, {}, &Row::terms);
     for (const Row& row : rows_) lengths_.insert(row.terms);
     for (const char* name : {"float16", "bfloat16", "float32", "float64"}) {
       const Format& f = format_named(name);
@@ -346,8 +345,7 @@ class Search {
     });
     std::vector<std::size_t> order(models.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return agree[a] > agree[b]; });
+    std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return agree[i]; });
     order.resize(std::min(order.size(), kBest));
     std::vector<SumOrderModel> best;
     for (const std::size_t i : order) best.push_back(models[i]);

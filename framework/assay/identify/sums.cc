@@ -157,10 +157,8 @@ void find_order(Sums& s) {
     const bool is_right = round_to(*s.output, exact) == recorded;
     (is_right ? right : wrong).push_back({std::isfinite(distance) ? distance : 0.0, i});
   }
-  std::stable_sort(wrong.begin(), wrong.end(),
-                   [](const Rank& x, const Rank& y) { return x.distance > y.distance; });
-  std::stable_sort(right.begin(), right.end(),
-                   [](const Rank& x, const Rank& y) { return x.distance < y.distance; });
+  std::ranges::stable_sort(wrong, std::greater(), &Rank::distance);
+  std::ranges::stable_sort(right, {}, &Rank::distance);
   for (std::size_t i = 0; i < std::max(wrong.size(), right.size()); ++i) {
     if (i < wrong.size()) s.order.push_back(wrong[i].element);
     if (i < right.size()) s.order.push_back(right[i].element);

@@ -449,7 +449,7 @@ void look_at_categorical(Drawn& d) {
              },
              serial_test,
              repeats_test};
-  const double most = *std::max_element(means.begin(), means.end()) / n;
+  const double most = *std::ranges::max_element(means) / n;
   d.untold = [=](double limit) {
     return formatted(
         "for a class of probability {}, a share that differs by less than about {} is not noticed "
@@ -524,8 +524,7 @@ std::string LawSpec::text() const {
 LawSpec parse_law(std::string_view text) {
   const FloatEnvironment environment;
   const SpecText spec("distribution", text);
-  const auto row = std::find_if(std::begin(kLaws), std::end(kLaws),
-                                [&](const Law& l) { return l.name == spec.name(); });
+  const auto row = find_row(kLaws, spec.name(), &Law::name);
   if (row == std::end(kLaws)) {
     spec.refuse(unknown_word("law", spec.name(), names_of(kLaws)));
   }
@@ -543,8 +542,7 @@ LawSpec parse_law(std::string_view text) {
       made.delta = spec.number(s, {.low = 0, .high = 0.5, .low_is_open = true});
       continue;
     }
-    const auto place =
-        static_cast<std::size_t>(std::find(keys.begin(), keys.end(), s.key) - keys.begin());
+    const auto place = static_cast<std::size_t>(std::ranges::find(keys, s.key) - keys.begin());
     const LawParameter& p = row->parameters[place];
     const double value =
         spec.number(s, {.low = p.low, .high = p.high, .low_is_open = p.open, .whole = p.whole});

@@ -34,7 +34,7 @@ std::vector<std::int64_t> lags_of(const Draws& draws) {
   for (std::int64_t lag = 1; lag <= n / 2; lag *= 2) lags.push_back(lag);
   std::int64_t step = 1;
   for (std::size_t d = draws.shape.size(); d-- > 1;) lags.push_back(step *= draws.shape[d]);
-  std::sort(lags.begin(), lags.end());
+  std::ranges::sort(lags);
   lags.erase(std::unique(lags.begin(), lags.end()), lags.end());
   lags.erase(std::remove_if(lags.begin(), lags.end(), [&](std::int64_t l) { return l > n / 2; }),
              lags.end());
@@ -112,10 +112,10 @@ DrawTest mean_test(const Draws& draws, double) {
 
 DrawTest ends_test(const Draws& draws, double) {
   const auto n = static_cast<double>(draws.low.size());
-  const double inner_low = *std::min_element(draws.low.begin(), draws.low.end());
-  const double outer_low = *std::min_element(draws.high.begin(), draws.high.end());
-  const double inner_high = 1 - *std::max_element(draws.high.begin(), draws.high.end());
-  const double outer_high = 1 - *std::max_element(draws.low.begin(), draws.low.end());
+  const double inner_low = *std::ranges::min_element(draws.low);
+  const double outer_low = *std::ranges::min_element(draws.high);
+  const double inner_high = 1 - *std::ranges::max_element(draws.high);
+  const double outer_high = 1 - *std::ranges::max_element(draws.low);
   const auto none_below = [&](double u) { return u >= 1 ? 0.0 : std::exp(n * std::log1p(-u)); };
   const auto some_below = [&](double u) { return u >= 1 ? 1.0 : -std::expm1(n * std::log1p(-u)); };
   const double least = std::min({none_below(std::max(0.0, inner_low)), some_below(outer_low),
@@ -174,7 +174,7 @@ DrawTest repeats_test(const Draws& draws, double limit) {
   std::uint64_t mask = 0;
   while (symbols.size() / (mask + 1) > kMostWindows) mask = 2 * mask + 1;
   auto windows = windows_of(symbols, length, mask);
-  std::sort(windows.begin(), windows.end());
+  std::ranges::sort(windows);
   test.words = formatted("no {} values come twice", length);
   for (std::size_t i = 0; i + 1 < windows.size(); ++i) {
     auto a = static_cast<std::size_t>(windows[i].second),

@@ -151,7 +151,7 @@ Bound FailedElements::far_off() const {
 }
 
 bool FailedElements::is_mismatch(std::int64_t position) const {
-  return std::binary_search(mismatches_.begin(), mismatches_.end(), position);
+  return std::ranges::binary_search(mismatches_, position);
 }
 
 Tensor FailedElements::unchanged(const ElementSample& sample) const {

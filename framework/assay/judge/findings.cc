@@ -121,7 +121,7 @@ void ElementFindings::merge(ElementFindings later, std::size_t listed) {
   equal_nans += later.equal_nans;
   worst.insert(worst.end(), std::make_move_iterator(later.worst.begin()),
                std::make_move_iterator(later.worst.end()));
-  std::stable_sort(worst.begin(), worst.end(), worse_mismatch);
+  std::ranges::stable_sort(worst, worse_mismatch);
   if (worst.size() > listed) worst.resize(listed);
   const std::size_t room = std::min(kPositionsOfAll - positions.size(), later.positions.size());
   positions.insert(positions.end(), later.positions.begin(),

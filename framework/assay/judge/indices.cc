@@ -158,7 +158,7 @@ double blind_share(const TensorView& expected, const TensorView& source, const R
     for (const Mismatch& mismatch : tried.worst)
       sees[static_cast<std::size_t>(mismatch.linear)] = true;
   }
-  const auto blind = std::count(sees.begin(), sees.end(), false);
+  const auto blind = std::ranges::count(sees, false);
   return static_cast<double>(blind) / static_cast<double>(positions.size());
 }
 
@@ -201,8 +201,8 @@ std::int64_t put_sorted_values(const TensorView& actual, const TensorView& expec
       others += golden_row[static_cast<std::size_t>(index)] == row ? 0 : 1;
     }
     if (flawed) theirs = ours;
-    std::stable_sort(theirs.begin(), theirs.end(), before);
-    std::stable_sort(ours.begin(), ours.end(), before);
+    std::ranges::stable_sort(theirs, before);
+    std::ranges::stable_sort(ours, before);
     for (std::size_t j = 0; j < ours.size(); ++j) {
       got.set_bits(theirs[j].linear, source.bits_at(theirs[j].at));
       right.set_bits(theirs[j].linear, source.bits_at(ours[j].at));

@@ -47,8 +47,7 @@ bool holds(std::span<const LimitReading> readings, const LimitReading& r) {
 }
 
 bool all_hold(std::span<const LimitReading> readings) {
-  return std::all_of(readings.begin(), readings.end(),
-                     [&](const LimitReading& r) { return holds(readings, r); });
+  return std::ranges::all_of(readings, [&](const LimitReading& r) { return holds(readings, r); });
 }
 
 double worst_ratio(std::span<const LimitReading> readings) {

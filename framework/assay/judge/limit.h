@@ -31,12 +31,10 @@ struct Limit {
 };
 
 inline bool any_needs_weights(std::span<const Limit> limits) {
-  return std::any_of(limits.begin(), limits.end(),
-                     [](const Limit& l) { return l.needs_weights(); });
+  return std::ranges::any_of(limits, &Limit::needs_weights);
 }
 inline bool any_needs_reference(std::span<const Limit> limits) {
-  return std::any_of(limits.begin(), limits.end(),
-                     [](const Limit& l) { return l.needs_reference(); });
+  return std::ranges::any_of(limits, &Limit::needs_reference);
 }
 
 // A limit and the value of the output's statistic. The value is infinite if the statistic has no

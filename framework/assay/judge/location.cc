@@ -93,9 +93,9 @@ std::string location_pattern(const std::vector<std::int64_t>& positions, const S
     const std::int64_t elements = element_count(matrix), first = positions.front() / elements;
     if (positions.back() / elements != first) {
       const std::int64_t columns = matrix.back(), column = positions.front() % columns;
-      const bool in_column =
-          columns > 1 && std::all_of(positions.begin(), positions.end(),
-                                     [&](std::int64_t p) { return p % columns == column; });
+      const bool in_column = columns > 1 && std::ranges::all_of(positions, [&](std::int64_t p) {
+                               return p % columns == column;
+                             });
       return in_column ? formatted("all in column {}", column)
                        : location_pattern(positions, Shape{size});
     }
@@ -146,7 +146,7 @@ std::string location_pattern(const std::vector<std::int64_t>& positions, const S
                      low_row, high_row, low_column, high_column);
   }
   if (shape.size() == 2 && rows > 2 && columns > 2) {
-    const bool edges = std::all_of(positions.begin(), positions.end(), [&](std::int64_t p) {
+    const bool edges = std::ranges::all_of(positions, [&](std::int64_t p) {
       const std::int64_t row = p / columns, column = p % columns;
       return row == 0 || row == rows - 1 || column == 0 || column == columns - 1;
     });

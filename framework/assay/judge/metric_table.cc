@@ -392,12 +392,7 @@ std::string Metric::cell(const Metrics& m) const {
 
 std::span<const Metric> metric_table() { return kMetrics; }
 
-const Metric* find_metric(std::string_view name) {
-  for (const Metric& metric : kMetrics) {
-    if (metric.name == name) return &metric;
-  }
-  return nullptr;
-}
+const Metric* find_metric(std::string_view name) { return find_row(kMetrics, name, &Metric::name); }
 
 const Metric& metric_named(std::string_view name) {
   std::vector<std::string> names;
@@ -410,7 +405,7 @@ const Metric& metric_named(std::string_view name) {
 }
 
 const Metric& metric_of(Statistic statistic) {
-  return *std::find_if(std::begin(kMetrics), std::end(kMetrics), [&](const Metric& metric) {
+  return *std::ranges::find_if(kMetrics, [&](const Metric& metric) {
     return metric.limit && metric.limit->statistic == statistic;
   });
 }
@@ -422,7 +417,7 @@ std::string_view statistic_name(Statistic statistic) {
 
 std::optional<Statistic> find_statistic(std::string_view name) {
   const std::vector<std::string> names = statistic_names();
-  const auto found = std::find(names.begin(), names.end(), name);
+  const auto found = std::ranges::find(names, name);
   if (found == names.end()) return std::nullopt;
   return static_cast<Statistic>(found - names.begin());
 }

@@ -217,8 +217,8 @@ class ChangeList {
   // exchanged.
   void add_readings(std::vector<OutputChange>& all) const {
     const auto holds_codes_alone = [&](const Format& f, const auto& bits) {
-      return std::all_of(failed_.tried().positions().begin(), failed_.tried().positions().end(),
-                         [&](std::int64_t p) { return is_valid_code(f, bits(p)); });
+      return std::ranges::all_of(failed_.tried().positions(),
+                                 [&](std::int64_t p) { return is_valid_code(f, bits(p)); });
     };
     const auto as_stored = [&failed = failed_](std::int64_t p) { return failed.bits()[p]; };
     for (const Format& f : formats()) {
@@ -307,7 +307,7 @@ class ChangeList {
       for (const std::int64_t p : others.positions()) {
         is_other.push_back(failed_.expected_at(p) != mismatch.expected_bits);
       }
-      const auto count = std::count(is_other.begin(), is_other.end(), true);
+      const auto count = std::ranges::count(is_other, true);
       if (count < kOthers) continue;
       has_others = true;
       for (int bit = out_.padding; bit < out_.padding + out_.bits; ++bit) {
@@ -317,7 +317,7 @@ class ChangeList {
                  others.output(out_, [&](std::int64_t) { return flipped; }), failed_.bound())) {
           passes[at(place)] = false;
         }
-        const auto reached = std::count(passes.begin(), passes.end(), true);
+        const auto reached = std::ranges::count(passes, true);
         by_bit[at(bit)] *= (static_cast<double>(reached) + 0.5) / static_cast<double>(count + 1);
       }
     }

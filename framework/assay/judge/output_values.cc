@@ -33,7 +33,7 @@ bool is_flip_of_expected(const FailedElements& failed, const Positions& nans) {
   if (!out.is_float() || mantissa < 6) return false;
   const std::uint64_t quiet = std::uint64_t{1} << (mantissa - 1 + out.padding);
   for (int bit = out.padding; bit < out.padding + out.bits; ++bit) {
-    const bool all = std::all_of(nans.begin(), nans.end(), [&](std::int64_t p) {
+    const bool all = std::ranges::all_of(nans, [&](std::int64_t p) {
       const std::uint64_t bits = failed.bits()[p];
       // A NaN from arithmetic has only the quiet bit, or all bits of the mantissa set. A flipped
       // bit does not explain such a NaN.
@@ -64,8 +64,8 @@ std::string question(const FailedElements& failed, std::uint64_t value, const Po
     }
   }
   const auto all_expected = [&](const auto& is) {
-    return std::all_of(some.begin(), some.end(),
-                       [&](std::int64_t p) { return is(failed.expected().value_at(p)); });
+    return std::ranges::all_of(some,
+                               [&](std::int64_t p) { return is(failed.expected().value_at(p)); });
   };
   if (v == 0 && out.is_float() &&
       all_expected([&](double e) { return std::abs(e) < min_normal(out); })) {
@@ -135,12 +135,11 @@ CauseText special_values(const FailedElements& failed) {
   }
   if (!nans.empty() && FailedElements::is_most(nans.size(), all)) {
     if (is_flip_of_expected(failed, nans)) return {};
-    const bool is_large = std::all_of(nans.begin(), nans.end(), [&](std::int64_t p) {
+    const bool is_large = std::ranges::all_of(nans, [&](std::int64_t p) {
       return std::abs(failed.expected().value_at(p)) >= max_finite(out) / 2;
     });
-    const bool is_zero = std::all_of(nans.begin(), nans.end(), [&](std::int64_t p) {
-      return failed.expected().value_at(p) == 0;
-    });
+    const bool is_zero = std::ranges::all_of(
+        nans, [&](std::int64_t p) { return failed.expected().value_at(p) == 0; });
     const std::string_view hint = is_large  ? ": does it overflow instead of saturating?"
                                   : is_zero ? ": is 0 divided by 0, or multiplied by infinity?"
                                             : "";
@@ -180,8 +179,7 @@ CauseText one_value(const FailedElements& failed) {
   }
   if (counts.empty()) return {};
   const auto most =
-      std::max_element(counts.begin(), counts.end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
+      std::ranges::max_element(counts, {}, [](const auto& pair) { return pair.second; });
   const std::uint64_t value = most->first;
   const Format& out = failed.format();
   if (most->second < FailedElements::kFewest || wanted.size() < 2) return {};

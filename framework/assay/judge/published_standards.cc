@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/judge/standards.h"
 
 namespace assay {
@@ -210,10 +211,7 @@ constexpr Published kPublished[] = {
 // Finds the row for any version of a standard.
 const Published* find_published(std::string_view standard) {
   if (const Standard* s = find_standard(standard)) standard = s->name.substr(0, s->name.find('@'));
-  for (const Published& row : kPublished) {
-    if (row.standard == standard) return &row;
-  }
-  return nullptr;
+  return find_row(kPublished, standard, &Published::standard);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/format/table.h"
 #include "assay/judge/standards_ascend.h"
 #include "assay/judge/standards_others.h"
@@ -69,16 +70,12 @@ std::string Publication::text() const {
 }
 
 std::string_view growth_word(Growth growth) {
-  return std::find_if(std::begin(kGrowthWords), std::end(kGrowthWords),
-                      [&](const GrowthWord& row) { return row.growth == growth; })
-      ->word;
+  return find_row(kGrowthWords, growth, &GrowthWord::growth)->word;
 }
 
 std::optional<Growth> growth_named(std::string_view word) {
-  for (const GrowthWord& row : kGrowthWords) {
-    if (row.word == word) return row.growth;
-  }
-  return std::nullopt;
+  const GrowthWord* row = find_row(kGrowthWords, word, &GrowthWord::word);
+  return row != nullptr ? std::optional(row->growth) : std::nullopt;
 }
 
 std::span<const Standard> standards() {
@@ -93,13 +90,8 @@ std::span<const Standard> standards() {
 }
 
 const Standard* find_standard(std::string_view name) {
-  for (const OtherName& other : kOtherNames) {
-    if (other.name == name) name = other.standard;
-  }
-  for (const Standard& s : standards()) {
-    if (s.name == name) return &s;
-  }
-  return nullptr;
+  const OtherName* other = find_row(kOtherNames, name, &OtherName::name);
+  return find_row(standards(), other != nullptr ? other->standard : name, &Standard::name);
 }
 
 std::vector<std::string_view> other_names(const Standard& standard) {
@@ -113,8 +105,7 @@ std::vector<std::string_view> other_names(const Standard& standard) {
 std::vector<std::pair<std::string, std::string>> standard_rules(const Standard& s) {
   const auto names = [&](std::string_view dtype) {
     const auto is = [&](const auto& row) { return row.dtype == dtype; };
-    return std::any_of(s.rows.begin(), s.rows.end(), is) ||
-           std::any_of(s.limits.begin(), s.limits.end(), is);
+    return std::ranges::any_of(s.rows, is) || std::ranges::any_of(s.limits, is);
   };
   const auto text = [&](const Format& dtype) {
     const Bound bound = *standard_bound(s.name, dtype, 1);
@@ -132,8 +123,8 @@ std::vector<std::pair<std::string, std::string>> standard_rules(const Standard& 
         rules.emplace_back(f.name, text(f));
     }
   }
-  const auto other = std::find_if(formats().begin(), formats().end(),
-                                  [&](const Format& f) { return f.is_float() && !names(f.name); });
+  const auto other = std::ranges::find_if(
+      formats(), [&](const Format& f) { return f.is_float() && !names(f.name); });
   for (const ToleranceRow& r : s.rows) {
     if (r.dtype != "*") continue;
     std::string rule = text(*other);

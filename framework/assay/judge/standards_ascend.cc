@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "assay/base/words.h"
+
 namespace assay {
 namespace {
 
@@ -501,10 +503,8 @@ constexpr Standard kAscendStandards[] = {
 std::span<const Standard> ascend_standards() { return kAscendStandards; }
 
 const Limit* small_value_limit(const Format& output) {
-  for (const LimitRow& row : kCannSmall) {
-    if (row.dtype == output.name) return &row.limit;
-  }
-  return nullptr;
+  const LimitRow* row = find_row(kCannSmall, output.name, &LimitRow::dtype);
+  return row != nullptr ? &row->limit : nullptr;
 }
 
 }  // namespace assay

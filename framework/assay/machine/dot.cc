@@ -251,7 +251,7 @@ template <typename Sum>
 void add_in_parts(std::int64_t depth, const Product& p, const Sum& sum) {
   std::vector<float> part(at(p.m * p.n));
   for (std::int64_t begin = 0; begin < p.k; begin += depth) {
-    std::fill(part.begin(), part.end(), 0.0f);
+    std::ranges::fill(part, 0.0f);
     sum(Product{p.m, p.n, std::min(depth, p.k - begin), p.a + begin, p.a_stride, p.b + begin * p.n,
                 part.data()});
     for (std::size_t i = 0; i < part.size(); ++i) p.c[i] += part[i];
@@ -385,7 +385,7 @@ void dot_matmul(const DotModel& model, std::int64_t m, std::int64_t n, std::int6
           to[i] = parts.sum == nullptr ? to[i] + sums[i] : add_part_sums(parts, to[i], sums[i]);
         }
       });
-  std::copy(total.begin(), total.end(), c);
+  std::ranges::copy(total, c);
 }
 
 }  // namespace assay

@@ -117,7 +117,7 @@ double joined_sum(const Unit& unit, const Terms& terms, double c) {
     int& of_lane = emax[lane_of(k)];
     of_lane = std::max(of_lane, exponent_of_product(unit, terms.a[k], terms.b[k]));
   }
-  const int largest = *std::max_element(emax.begin(), emax.end());
+  const int largest = *std::ranges::max_element(emax);
   const int joined = c == 0 ? largest : std::max(largest, exponent_in(c, unit.accumulator));
   if (joined == DotModel::kNoFloor) return 0.0;  // every term is zero, and so is the sum
   // The sum of the products, in units of 2^(largest - kept).

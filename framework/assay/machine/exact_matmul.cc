@@ -255,9 +255,9 @@ void exact_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const double* 
     std::vector<Grid> grids(at(strips));
     for (std::int64_t panel = 0; panel < panels; ++panel) {
       const std::int64_t j = panel * columns, wide = std::min(columns, n - j);
-      std::fill(errors.begin(), errors.end(), 0.0);
-      std::fill(spreads.begin(), spreads.end(), 0.0);
-      std::fill(grids.begin(), grids.end(), Grid{});
+      std::ranges::fill(errors, 0.0);
+      std::ranges::fill(spreads, 0.0);
+      std::ranges::fill(grids, Grid{});
       for (std::int64_t i = 0; i < count; ++i) {
         const double* start = c + (top + i) * n + j;
         std::copy_n(start, wide, sums.data() + i * columns);

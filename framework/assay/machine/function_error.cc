@@ -155,10 +155,7 @@ const FunctionError* find_function_error(std::string_view library, std::string_v
 }
 
 const FunctionLibrary* fast_functions_of(std::string_view library) {
-  for (const FunctionLibrary& row : kLibraries) {
-    if (row.fast_of == library) return &row;
-  }
-  return nullptr;
+  return find_row(kLibraries, library, &FunctionLibrary::fast_of);
 }
 
 const FunctionError* find_function_error_or_default(const FunctionLibrary& library,

@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 #include <type_traits>
-#include <variant>
 #include <vector>
 
 #include "assay/base/call_text.h"
@@ -219,22 +218,6 @@ constexpr Machine kMachines[] = {
      .source = "IEEE 754"},
 };
 
-// A parameter of a matrix unit that a machine's text, such as "ascend910b,chunk=8", may set. A
-// value that is set there is a choice, so its provenance becomes "assumed", whatever the provenance
-// in the row was.
-struct UnitParameter {
-  std::string_view name;
-  std::variant<Known<int> DotModel::*, Known<bool> DotModel::*, Known<Rounding> DotModel::*,
-               Known<ChunkOrder> DotModel::*, Known<IntegerOverflow> DotModel::*,
-               Known<std::string_view> DotModel::*>
-      field;
-  int low = 0, high = 0;  // of a number
-
-  // True if the parameter applies to integer accumulators, and false if it applies to floats.
-  bool is_of_integers() const {
-    return std::holds_alternative<Known<IntegerOverflow> DotModel::*>(field);
-  }
-};
 constexpr UnitParameter kUnitParameters[] = {
     {"chunk", &DotModel::chunk, 1, 1 << 20},
     {"order", &DotModel::order},
@@ -242,12 +225,12 @@ constexpr UnitParameter kUnitParameters[] = {
     {"kept_bits", &DotModel::kept_bits, 0, 40},
     {"alignment", &DotModel::alignment},
     {"emax_floor", &DotModel::emax_floor, -300, 300},
+    {"accumulator", &DotModel::accumulator},
     {"mantissa_bits", &DotModel::mantissa_bits, 1, 23},
     {"round_products", &DotModel::round_products},
     {"flush_inputs", &DotModel::flush_inputs},
     {"flush_sums", &DotModel::flush_sums},
     {"promotion_interval", &DotModel::promotion_interval, 0, 1 << 30},
-    {"accumulator", &DotModel::accumulator},
     {"sum_bits", &DotModel::sum_bits, 0, 60},
     {"interleave", &DotModel::interleave, 1, 64},
     {"reach", &DotModel::reach, 0, 300},
@@ -284,6 +267,8 @@ T value_of(const UnitParameter& parameter, const SpecText& text, const SpecText:
   }
 }
 
+// Sets the parameter in a model. A value from a text is a choice, so its provenance becomes
+// "assumed", whatever the provenance in the row was.
 void apply(const UnitParameter& parameter, const SpecText& text, const SpecText::Setting& setting,
            DotModel& model) {
   std::visit(
@@ -325,6 +310,7 @@ std::string why_no_model(const DotModel& m) {
 }
 
 std::span<const Machine> machines() { return kMachines; }
+std::span<const UnitParameter> unit_parameters() { return kUnitParameters; }
 
 namespace {
 MachineFinder machine_finder = nullptr;
@@ -334,8 +320,7 @@ void set_machine_finder(MachineFinder finder) { machine_finder = finder; }
 
 const Machine& machine_named(std::string_view name) {
   if (name.find(',') != std::string_view::npos) return machine_variant(name);
-  const bool is_row = std::any_of(std::begin(kMachines), std::end(kMachines),
-                                  [&](const Machine& row) { return row.name == name; });
+  const bool is_row = find_row(kMachines, name, &Machine::name) != nullptr;
   if (!is_row && machine_finder != nullptr) {
     if (const Machine* found = machine_finder(name)) return *found;
   }

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "assay/format/format.h"
 
@@ -108,6 +109,22 @@ struct DotModel {
     return kept_bits.value == 0 && (round_products.value || order.value == ChunkOrder::kPairwise);
   }
 };
+
+// A parameter of a matrix unit that the text of a machine or a machine's file may set.
+struct UnitParameter {
+  std::string_view name;
+  std::variant<Known<int> DotModel::*, Known<bool> DotModel::*, Known<Rounding> DotModel::*,
+               Known<ChunkOrder> DotModel::*, Known<IntegerOverflow> DotModel::*,
+               Known<std::string_view> DotModel::*>
+      field;
+  int low = 0, high = 0;  // of a number, which is whole
+
+  // True for integer accumulators, false for floats.
+  bool is_of_integers() const {
+    return std::holds_alternative<Known<IntegerOverflow> DotModel::*>(field);
+  }
+};
+std::span<const UnitParameter> unit_parameters();
 
 // The name that selects an operator's reference instead of a machine (`--machine exact`).
 inline constexpr std::string_view kReferenceMachine = "exact";

@@ -241,8 +241,7 @@ void tiled_product(const DotModel& model, const Kernel& kernel, const Product& p
     }
   });
 
-  const bool any_bad_column =
-      std::find(bad_columns.begin(), bad_columns.end(), 1) != bad_columns.end();
+  const bool any_bad_column = std::ranges::find(bad_columns, 1) != bad_columns.end();
 
   const std::int64_t block = rows_of_block(p.m, rows, 96) / rows;  // strips
   parallel_for((strips + block - 1) / block, threads, [&](std::int64_t part) {

@@ -177,7 +177,7 @@ class Chain {
     for (std::int64_t k = first; k < last; ++k) {
       emax[lane_of(k)] = std::max(emax[lane_of(k)], product(k).exponent);
     }
-    const int largest = *std::max_element(emax.begin(), emax.end());
+    const int largest = *std::ranges::max_element(emax);
     std::vector<Uncertain> sums(emax.size());
     for (std::int64_t k = first; k < last; ++k) {
       Uncertain p = product(k).number;

@@ -33,8 +33,7 @@ bool has_kernel(const DotModel& model, std::int64_t k, const std::vector<double>
   const auto chunk = static_cast<unsigned>(model.chunk.value);
   const int kept = model.kept_bits.value;
   if (kept > 0 && kept + static_cast<int>(std::bit_width(chunk)) + 3 > kDigits) return false;
-  return std::all_of(start.begin(), start.end(),
-                     [](double v) { return std::abs(v) < kLargestStart; });
+  return std::ranges::all_of(start, [](double v) { return std::abs(v) < kLargestStart; });
 }
 
 const simd::RoundingMoments& moments_of(Rounding rounding) {

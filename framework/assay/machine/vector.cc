@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include "assay/base/float_environment.h"
 #include "assay/format/convert.h"

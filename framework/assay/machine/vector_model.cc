@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 
 namespace assay {
 namespace {
@@ -89,10 +90,7 @@ std::string_view subnormals_word(Subnormals subnormals) {
 std::span<const VectorModel> vector_models() { return kModels; }
 
 const VectorModel* find_vector_model(std::string_view machine) {
-  for (const VectorModel& model : kModels) {
-    if (model.machine == machine) return &model;
-  }
-  return nullptr;
+  return find_row(kModels, machine, &VectorModel::machine);
 }
 
 const VectorModel* find_vector_model(const Machine& machine) {

@@ -32,7 +32,7 @@ namespace {
 
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 bool holds_only_numbers(const std::vector<double>& values) {
-  return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
+  return std::ranges::all_of(values, [](double v) { return std::isfinite(v); });
 }
 
 // Computes a block of rows of queries step by step, as a machine does.
@@ -434,7 +434,7 @@ AttentionBounds bounds_of_attention(const Case& c, const Machine& machine) {
     for (auto* values : {&q, &k, &v}) {
       for (double& value : *values) value = std::isfinite(value) ? std::abs(value) : 0;
     }
-    const double widest = *std::max_element(v.begin(), v.end());
+    const double widest = *std::ranges::max_element(v);
     std::vector<double> sizes(w.scores.size(), 0.0), mixed(at(rows * a.width));
     exact_matmul(rows, a.keys, a.depth, q.data(), k.data(), sizes.data(), 1);
     exact_matmul(rows, a.width, a.keys, w.weights.data(), v.data(), mixed.data(), 1);
@@ -464,8 +464,7 @@ AttentionBounds bounds_of_attention(const Case& c, const Machine& machine) {
 Tensor attention_bounds(const Case& c, const Machine& machine) {
   AttentionBounds all = bounds_of_attention(c, machine);
   const VectorModel* unit = find_vector_model(machine);
-  const bool reached =
-      std::any_of(all.values.begin(), all.values.end(), [](double v) { return std::isnan(v); });
+  const bool reached = std::ranges::any_of(all.values, [](double v) { return std::isnan(v); });
   if (reached && unit != nullptr && overflow_of(c, machine) == Overflow::kSaturate) {
     // A unit that saturates turns an infinity of v into the largest number before the division by
     // the row's sum. The result may then be finite, so the element has no bound.

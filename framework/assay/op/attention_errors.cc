@@ -184,7 +184,7 @@ ExpectedErrors attention_errors(const Case& c, const Machine& machine, int threa
       ChanceWeights& w = by_row[static_cast<std::size_t>(i)];
       w = chance_weights(a, unit, exact_scores.data() + at, scores.mean.data() + at,
                          scores.variance.data() + at, a.seen(batch, first + i));
-      std::copy(w.operand.begin(), w.operand.end(), weights.begin() + at);
+      std::ranges::copy(w.operand, weights.begin() + at);
     });
     const ExpectedErrors sums =
         expected_sums(c, machine, model, tiles > 1 ? format_named("float64") : output, rows,

@@ -75,8 +75,8 @@ constexpr std::string_view kNotePrefix = "x_";
 // string, because too many names are close to them.
 std::string near_known(std::string_view name) {
   std::string small(name);
-  std::transform(small.begin(), small.end(), small.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::ranges::transform(small, small.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   for (const KnownAttribute& known : kKnown) {
     const std::size_t length = std::min(small.size(), known.name.size());
     if (length >= 3 && edit_distance(small, known.name) <= std::max<std::size_t>(1, length / 4)) {
@@ -87,14 +87,13 @@ std::string near_known(std::string_view name) {
 }
 
 bool is_known(std::string_view name) {
-  return std::any_of(std::begin(kKnown), std::end(kKnown),
-                     [&](const KnownAttribute& known) { return known.name == name; });
+  return find_row(kKnown, name, &KnownAttribute::name) != nullptr;
 }
 
 // Returns true if an operator has a parameter of this name.
 bool is_parameter(std::string_view name) {
-  return std::any_of(operators().begin(), operators().end(),
-                     [&](const Operator& op) { return find_parameter(op, name) != nullptr; });
+  return std::ranges::any_of(
+      operators(), [&](const Operator& op) { return find_parameter(op, name) != nullptr; });
 }
 
 }  // namespace

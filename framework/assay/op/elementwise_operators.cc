@@ -38,7 +38,7 @@ struct Operands {
 
 // Returns the operands, which have one shape, except for scalars.
 Operands operands_of(const Case& c, const Operation& operation, const Format& output) {
-  const auto end = std::find(operation.names.begin(), operation.names.end(), nullptr);
+  const auto end = std::ranges::find(operation.names, nullptr);
   const std::vector<const char*> names(operation.names.begin(), end);
   Operands result{names, operand_format(c, names, output), {}};
   const char* shaped = nullptr;

@@ -52,8 +52,8 @@ void raise_to_any_order(const AnyOrderUnit& unit, std::int64_t m, std::int64_t n
                         const std::vector<double>& start, int threads, ExpectedErrors& errors) {
   constexpr std::int64_t kWidth = kAnyOrderColumns;
   std::vector<double> grids_a(a.size()), grids_b(b.size());
-  std::transform(a.begin(), a.end(), grids_a.begin(), grid_of);
-  std::transform(b.begin(), b.end(), grids_b.begin(), grid_of);
+  std::ranges::transform(a, grids_a.begin(), grid_of);
+  std::ranges::transform(b, grids_b.begin(), grid_of);
   const std::int64_t terms_of_one = k + (start.empty() ? 0 : 1);
   parallel_for(m, threads, [&](std::int64_t i) {
     std::vector<double> terms(static_cast<std::size_t>(terms_of_one * kWidth), 0.0);
@@ -62,7 +62,7 @@ void raise_to_any_order(const AnyOrderUnit& unit, std::int64_t m, std::int64_t n
       const std::int64_t count = std::min(kWidth, n - first);
       double grids[kWidth], variance[kWidth], drift[kWidth];
       std::fill_n(grids, kWidth, kInfinity);
-      if (count < kWidth) std::fill(terms.begin(), terms.end(), 0.0);
+      if (count < kWidth) std::ranges::fill(terms, 0.0);
       if (count == kWidth) {
         simd::column_products(k, n, row, row_grids, b.data() + first, grids_b.data() + first,
                               terms.data(), grids);
@@ -165,8 +165,8 @@ ExpectedErrors expected_sums(const Case& c, const Machine& machine, const DotMod
     if (!any) {
       all.mean = std::move(sums.mean);
       all.variance = std::move(sums.variance);
-      std::transform(all.mean.begin(), all.mean.end(), all.drift.begin(),
-                     [](double mean) { return kDriftOfMean * std::abs(mean); });
+      std::ranges::transform(all.mean, all.drift.begin(),
+                             [](double mean) { return kDriftOfMean * std::abs(mean); });
       continue;
     }
     // The unit is unknown: the mean may go either way, and the variance is that of the widest unit.

@@ -9,6 +9,7 @@
 
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/machine/function_error.h"
 #include "assay/op/function_reference.h"
 #include "assay/op/generate.h"
@@ -206,8 +207,7 @@ std::string_view called(const Case& c, bool tanh_by_exp) {
 }
 
 bool takes(const VectorModel& model, const Format& f) {
-  return std::any_of(model.formats.begin(), model.formats.end(),
-                     [&](const VectorFormat& row) { return row.input == f.name; });
+  return find_row(model.formats, f.name, &VectorFormat::input) != nullptr;
 }
 
 template <Function function>
@@ -237,8 +237,8 @@ template <Function function>
 std::vector<Path> paths_of(const Case& c, const Machine& machine, const Format& input) {
   const std::span<const VectorModel> models = vector_models();
   const Format& asked = compute_format(c, input);
-  const bool taken = std::any_of(models.begin(), models.end(),
-                                 [&](const VectorModel& model) { return takes(model, asked); });
+  const bool taken =
+      std::ranges::any_of(models, [&](const VectorModel& model) { return takes(model, asked); });
   const Format& computed = taken ? asked : format_named("float32");
   if (const VectorModel* model = find_vector_model(machine.family())) {
     return {path_of<function>(c, *model, computed)};
@@ -247,7 +247,7 @@ std::vector<Path> paths_of(const Case& c, const Machine& machine, const Format& 
   for (const VectorModel& model : models) {
     if (!takes(model, computed)) continue;
     const Path path = path_of<function>(c, model, computed);
-    const bool known = std::any_of(paths.begin(), paths.end(), [&](const Path& other) {
+    const bool known = std::ranges::any_of(paths, [&](const Path& other) {
       return other.called == path.called && other.unit == path.unit &&
              other.saturates == path.saturates;
     });

@@ -134,8 +134,7 @@ void describe_inputs(const Recipe& recipe, Case& c, const std::map<std::string, 
 void check_sizes(const Recipe& recipe, const Case& c, std::size_t least, std::size_t most,
                  std::string_view words) {
   const std::vector<std::int64_t>& sizes = recipe.sizes;
-  if (sizes.size() < least || sizes.size() > most ||
-      *std::min_element(sizes.begin(), sizes.end()) < 1) {
+  if (sizes.size() < least || sizes.size() > most || *std::ranges::min_element(sizes) < 1) {
     refuse("{} takes {}; given {}", c.op, words, shape_text(sizes));
   }
 }
@@ -156,9 +155,7 @@ void generate_vector(const Recipe& recipe, Case& c) {
 
 bool has_input(const Case& c, std::string_view name) {
   const Operator* op = find_operator(c.op);
-  return op != nullptr &&
-         std::any_of(op->inputs.begin(), op->inputs.end(),
-                     [&](const OperatorInput& input) { return input.name == name; });
+  return op != nullptr && find_row(op->inputs, name, &OperatorInput::name) != nullptr;
 }
 
 }  // namespace assay

@@ -42,9 +42,9 @@ bool is_nan(double v) { return std::isnan(v); }
 // without the part of the bound that `tiny` causes.
 double softmax_bounds(const Norm& norm, const Errors& r, const std::vector<double>& x,
                       std::vector<double>& bounds) {
-  const double most = *std::max_element(x.begin(), x.end());
-  if (std::any_of(x.begin(), x.end(), is_nan) || std::isinf(most)) {
-    std::fill(bounds.begin(), bounds.end(), kNan);  // the row's result is NaN
+  const double most = *std::ranges::max_element(x);
+  if (std::ranges::any_of(x, is_nan) || std::isinf(most)) {
+    std::ranges::fill(bounds, kNan);  // the row's result is NaN
     return 0;
   }
   std::vector<double> terms;
@@ -99,9 +99,9 @@ void normalised_bounds(const Norm& norm, const Errors& r, const std::vector<doub
                        std::vector<double>& bounds, Unbounded& unbounded) {
   const auto n = static_cast<double>(x.size());
   const Case& c = norm.test_case;
-  const bool has_infinity = std::any_of(x.begin(), x.end(), is_infinite);
-  if (std::any_of(x.begin(), x.end(), is_nan) || (has_infinity && norm.subtracts_mean())) {
-    std::fill(bounds.begin(), bounds.end(), kNan);  // the row's result is NaN
+  const bool has_infinity = std::ranges::any_of(x, is_infinite);
+  if (std::ranges::any_of(x, is_nan) || (has_infinity && norm.subtracts_mean())) {
+    std::ranges::fill(bounds, kNan);  // the row's result is NaN
     return;
   }
   if (has_infinity) return bounds_beside_infinity(norm, r, weight, x, bounds);
@@ -209,7 +209,7 @@ Bounds bounds_of(const Norm& norm, const RoundoffBounds& roundoff) {
       else
         normalised_bounds(norm, r, weight, bias, row, bounds, result.unbounded);
     });
-    if (!holds) std::fill(bounds.begin(), bounds.end(), kInfinity);
+    if (!holds) std::ranges::fill(bounds, kInfinity);
     for (std::int64_t i = 0; i < e.n; ++i) {
       result.values[static_cast<std::size_t>(first + i * e.inner)] =
           bounds[static_cast<std::size_t>(i)];

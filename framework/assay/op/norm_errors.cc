@@ -50,7 +50,7 @@ struct Row {
 template <typename Take>
 void softmax(const ChanceUnit& unit, Row& of, const Take& take) {
   const RoundingStep step(*unit.unit);
-  const double most = *std::max_element(of.x.begin(), of.x.end());
+  const double most = *std::ranges::max_element(of.x);
   if (most == -kInfinity) {
     for (std::size_t i = 0; i < of.x.size(); ++i) take(i, RowElement{});
     return;

@@ -157,10 +157,7 @@ void register_operator(const Operator& row) {
 const std::deque<Operator>& operators() { return table().rows; }
 
 const Operator* find_operator(std::string_view name) {
-  for (const Operator& o : operators()) {
-    if (o.name == name) return &o;
-  }
-  return nullptr;
+  return find_row(operators(), name, &Operator::name);
 }
 
 Tensor emulate(const Case& c, const Machine& machine, int threads) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -75,9 +74,7 @@ const SumStage kDefaultStage{.family = SumFamily::kLanes};
 // Returns the name of the row that has this value.
 template <typename Rows, typename Value>
 std::string name_in(const Rows& rows, const Value& value) {
-  return std::string(std::find_if(std::begin(rows), std::end(rows), [&](const auto& row) {
-                       return row.value == value;
-                     })->name);
+  return std::string(find_row(rows, value, [](const auto& row) { return row.value; })->name);
 }
 
 std::string second_name(const char* field) { return std::string("second_") + field; }
@@ -246,8 +243,7 @@ std::vector<Parameter> plan_parameters(std::vector<Parameter> own) {
   for (const StageField& field : kFields) {
     own.push_back(field_parameter(field, field.name, field.words));
   }
-  Parameter& lanes =
-      *std::find_if(own.begin(), own.end(), [](const Parameter& p) { return p.name == "lanes"; });
+  Parameter& lanes = *std::ranges::find(own, "lanes", &Parameter::name);
   lanes.default_value.clear();
   lanes.words += "; the orders lanes and halves need it, and no other takes it and what follows";
   own.push_back(dtype_parameter("sum_dtype",

@@ -49,7 +49,7 @@ std::string word_problem(const Parameter& p, const Attribute& value) {
     case ParameterKind::kScaling:
       return "";  // the tensor's shape decides which blocks fit (scale_grid)
     default:
-      if (std::find(p.choices.begin(), p.choices.end(), *word) != p.choices.end()) return "";
+      if (std::ranges::find(p.choices, *word) != p.choices.end()) return "";
       return formatted("{} is '{}'{}; it may be {}", p.name, *word, did_you_mean(*word, p.choices),
                        joined(p.choices));
   }
@@ -139,10 +139,7 @@ std::string values_text(const Parameter& p) {
 }
 
 const Parameter* find_parameter(const Operator& op, std::string_view name) {
-  for (const Parameter& p : op.parameters) {
-    if (p.name == name) return &p;
-  }
-  return nullptr;
+  return find_row(op.parameters, name, &Parameter::name);
 }
 
 std::optional<Attribute> default_value(const Parameter& p) {
@@ -162,10 +159,8 @@ std::optional<Attribute> default_value(const Parameter& p) {
 }
 
 bool is_case_attribute(std::string_view name) {
-  const auto known = known_attributes();
-  return is_note(name) || std::any_of(known.begin(), known.end(), [&](const KnownAttribute& a) {
-           return a.name == name && name != "op";
-         });
+  return is_note(name) ||
+         (name != "op" && find_row(known_attributes(), name, &KnownAttribute::name) != nullptr);
 }
 
 std::string parameter_problem(const Operator& op,

@@ -167,7 +167,7 @@ Tensor changed_by_blocks(const Case& c, const ScaleGrid& grid, const Format& cod
     grid.for_stretches(row, [&](std::int64_t j, std::int64_t end, std::size_t scale) {
       change(line.data() + j, end - j, scale);
     });
-    if (std::any_of(line.begin(), line.end(), [](T v) { return std::isnan(v); })) {
+    if (std::ranges::any_of(line, [](T v) { return std::isnan(v); })) {
       require_nan(c, codes);
     }
     encode_array(output, line.data(), line.size(),
@@ -409,7 +409,7 @@ DerivedTolerance quantize_tolerance_on(const Case& c, const Machine* machine) {
   }
   if (!output.is_float()) {
     const std::vector<double> bounds = integer_code_bounds(c, machine, 1);
-    const auto near = std::count(bounds.begin(), bounds.end(), 1.0);
+    const auto near = std::ranges::count(bounds, 1.0);
     return {0, near > 0 ? 1.0 : 0.0,
             near == 0
                 ? std::string("no quotient lies so near a half that its code may differ")

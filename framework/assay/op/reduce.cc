@@ -112,7 +112,7 @@ struct OnUnit {
     const auto by = static_cast<double>(n);
     std::vector<double> wide(sums, sums + count);
     vector_apply(last, VectorOp::kDiv, count, wide.data(), {&by, true}, wide.data(), wide.data());
-    std::transform(wide.begin(), wide.end(), sums, [](double v) { return static_cast<T>(v); });
+    std::ranges::transform(wide, sums, [](double v) { return static_cast<T>(v); });
   }
 };
 
@@ -334,8 +334,7 @@ Tensor reduce_bounds(const Case& c, const Machine& machine, int) {
     const double rounded = std::isinf(sum) ? sum : sum * factor;
     sum = (rounded + (mean ? bounds.tiny : 0)) * (1 + unit_roundoff(output));
   }
-  const bool reached =
-      std::any_of(sums.begin(), sums.end(), [](double v) { return std::isnan(v); });
+  const bool reached = std::ranges::any_of(sums, [](double v) { return std::isnan(v); });
   if (mean && reached && find_vector_model(machine) != nullptr &&
       overflow_of(c, machine) == Overflow::kSaturate) {
     // A unit that saturates turns a sum with an infinity into the largest number, and the mean

@@ -6,6 +6,7 @@
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 
 namespace assay {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 bool is_plain(std::string_view name) {
-  return !name.empty() && is_letter(name[0]) && std::all_of(name.begin(), name.end(), [](char c) {
+  return !name.empty() && is_letter(name[0]) && std::ranges::all_of(name, [](char c) {
     return is_letter(c) || (c >= '0' && c <= '9') || c == '_';
   });
 }
@@ -117,8 +118,7 @@ void check_row(const Operator& row) {
     refuse_row(row, "it has no `reference`; a golden result never comes from the code under test");
   }
   const auto has_input = [&](std::string_view name) {
-    return std::any_of(row.inputs.begin(), row.inputs.end(),
-                       [&](const OperatorInput& input) { return input.name == name; });
+    return find_row(row.inputs, name, &OperatorInput::name) != nullptr;
   };
   if (row.product && !(has_input("a") && has_input("b"))) {
     refuse_row(row,

@@ -42,7 +42,7 @@ std::vector<DotModel> rows_in_any_order(bool short_sums) {
         return other.chunk.value == row.chunk.value &&
                other.kept_bits.value <= row.kept_bits.value && row.kept_bits.value > 0;
       };
-      if (std::any_of(of_small_floats.begin(), of_small_floats.end(), covers)) continue;
+      if (std::ranges::any_of(of_small_floats, covers)) continue;
       of_small_floats.push_back(row);
     }
   }
@@ -278,7 +278,7 @@ DerivedTolerance accumulation_tolerance(const Case& c, const Machine& machine,
                                         const std::vector<double>& bounds) {
   const Format& output = output_format(c);
   const double rtol = unit_roundoff(output);
-  const double most = bounds.empty() ? 0 : *std::max_element(bounds.begin(), bounds.end());
+  const double most = bounds.empty() ? 0 : *std::ranges::max_element(bounds);
   if (most >= no_bound(output)) {
     refuse_case(c.name, "no tolerance can be derived: a sum may overflow on {}", machine.name);
   }

@@ -590,21 +590,9 @@ std::string notes(const std::vector<Group>& groups) {
       "intervals. The point with a ring is the threshold itself. If several multiples have the "
       "same "
       "rates, the largest is shown.\n";
-  if (used.bounds) {
-    out +=
-        "<li>&lt; a / b, &gt; a / b: none or all were detected. These are one-sided 95 % bounds: a "
-        "if the trials are independent, b by matrices if those of a matrix are not.\n";
-  }
-  if (used.no_interval) {
-    out += formatted(
-        "<li>[-]: no interval, because fewer than {} matrices do not show how much they differ.\n",
-        campaign::kLeastClusters);
-  }
-  if (used.is_void) {
-    out +=
-        "<li><span class=void>void</span>: the detector raises alarms on at least half of the "
-        "clean "
-        "matrices, so its detections mean nothing.\n";
+  for (const auto& [form, meaning] : used.explained()) {
+    out += formatted("<li>{}: {}\n",
+                     form == "void" ? "<span class=void>void</span>" : xml_escaped(form), meaning);
   }
   if (elementwise) {
     out +=

@@ -86,22 +86,7 @@ std::string notes_text(const std::vector<campaign::CellResult>& results) {
     for (const campaign::GateResult& g : result.gates) used.add(g);
   }
   std::string out;
-  if (used.bounds) {
-    out +=
-        "< a / b, > a / b: none or all were detected. These are one-sided 95 % bounds: a if the "
-        "trials are independent, b by matrices if those of a matrix are not.\n";
-  }
-  if (used.no_interval) {
-    out += formatted(
-        "[-]: no interval, because fewer than {} matrices do not show how much they differ.\n",
-        campaign::kLeastClusters);
-  }
-  if (used.is_void) {
-    out +=
-        "void: the detector raises alarms on at least half of the clean matrices, so its "
-        "detections "
-        "mean nothing.\n";
-  }
+  for (const auto& [form, meaning] : used.explained()) out += formatted("{}: {}\n", form, meaning);
   return out.empty() ? out : "\n" + out;
 }
 
@@ -196,6 +181,26 @@ void ShortForms::add(const campaign::GateResult& gate) {
   };
   add_rate(gate.alarms);
   for (const campaign::SeriesResult& s : gate.series) add_rate(s.detected);
+}
+
+std::vector<std::pair<std::string, std::string>> ShortForms::explained() const {
+  std::vector<std::pair<std::string, std::string>> all;
+  if (bounds) {
+    all.emplace_back("< a / b, > a / b",
+                     "none or all were detected. These are one-sided 95 % bounds: a if the trials "
+                     "are independent, b by matrices if those of a matrix are not.");
+  }
+  if (no_interval) {
+    all.emplace_back("[-]", formatted("no interval, because fewer than {} matrices do not show how "
+                                      "much they differ.",
+                                      campaign::kLeastClusters));
+  }
+  if (is_void) {
+    all.emplace_back("void",
+                     "the detector raises alarms on at least half of the clean matrices, "
+                     "so its detections mean nothing.");
+  }
+  return all;
 }
 
 std::string rate_percent(double rate) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/campaign/published_campaigns.h"
@@ -24,6 +25,8 @@ std::string campaign_csv(const campaign::Plan& plan,
 struct ShortForms {
   bool bounds = false, no_interval = false, is_void = false;
   void add(const campaign::GateResult& gate);
+  // Returns each form in use and what it means.
+  std::vector<std::pair<std::string, std::string>> explained() const;
 };
 
 // Returns a rate in percent, such as "12.35". A rate just below 100 % has four decimals.

@@ -105,7 +105,7 @@ std::string noted(const GateReport& report) {
   };
   for (const CaseReport& c : report.cases) {
     for (const Verdict& v : c.verdicts) {
-      if (v.outcome == Outcome::kPass) std::for_each(v.notes.begin(), v.notes.end(), add);
+      if (v.outcome == Outcome::kPass) std::ranges::for_each(v.notes, add);
     }
     if (c.abft && c.abft->outcome == Outcome::kPass) {
       for (const std::string& note : c.abft->notes) add("checksums: " + note);

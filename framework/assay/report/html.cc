@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/judge/metric_table.h"
 #include "assay/report/chart.h"
 #include "assay/report/escape.h"
@@ -36,10 +37,8 @@ constexpr OutcomeColumn kOutcomes[] = {
     {"untrusted", "warn"}, {"known_failure", "warn", "known failures"}};
 
 std::string_view kind_of(const CaseReport& c, Outcome outcome) {
-  for (const OutcomeColumn& column : kOutcomes) {
-    if (column.word == c.outcome_text(outcome)) return column.kind;
-  }
-  return "fail";
+  const auto* column = find_row(kOutcomes, c.outcome_text(outcome), &OutcomeColumn::word);
+  return column != nullptr ? column->kind : "fail";
 }
 
 std::string color_of(const CaseReport& c, Outcome outcome) {

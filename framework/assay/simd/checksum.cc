@@ -18,7 +18,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
 
 // Rows of at least this number of 16-bit elements are long. Their sums that need only some digits
 // are computed in float32, at half the cost, and moved to float64 before they lose any digits that

@@ -16,15 +16,14 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
 
 // Marks the elements of a vector for which float32 arithmetic proves the result.
 template <class DF>
 struct Proved {
   // The element matches, and 0 in its place would be a mismatch.
-  hwy::HWY_NAMESPACE::Mask<DF> clear;
+  hn::Mask<DF> clear;
   // The element matches, and 0 in its place would match as well.
-  hwy::HWY_NAMESPACE::Mask<DF> within;
+  hn::Mask<DF> within;
 };
 
 // Proves for most elements, in float32, the result that a tolerance has in float64. Its bounds are

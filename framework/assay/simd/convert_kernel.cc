@@ -17,7 +17,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
 
 // Converts values of the type Narrow to float64, one vector at a time, through `promote`.
 template <typename Narrow, typename Promote>

@@ -26,14 +26,15 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
 
 template <class T>
 struct Eight {
   static constexpr std::size_t kLanes = 8;
-  using Tag = hwy::HWY_NAMESPACE::CappedTag<T, kLanes>;
-  static constexpr std::size_t kPart = hwy::HWY_NAMESPACE::MaxLanes(Tag());
+  using Tag = hn::CappedTag<T, kLanes>;
+  static constexpr std::size_t kPart = hn::MaxLanes(Tag());
   static constexpr std::size_t kParts = kLanes / kPart;
-  using Part = hwy::HWY_NAMESPACE::Vec<Tag>;
+  using Part = hn::Vec<Tag>;
 
   Part part[kParts];
 
@@ -43,14 +44,14 @@ struct Eight {
   static HWY_INLINE Eight set(T value) {
     Eight x;
     ASSAY_UNROLL_PARTS
-    for (Part& part : x.part) part = hwy::HWY_NAMESPACE::Set(Tag(), value);
+    for (Part& part : x.part) part = hn::Set(Tag(), value);
     return x;
   }
   static HWY_INLINE Eight load(const T* from) {
     Eight x;
     ASSAY_UNROLL_PARTS
     for (std::size_t i = 0; i < kParts; ++i) {
-      x.part[i] = hwy::HWY_NAMESPACE::LoadU(Tag(), from + i * kPart);
+      x.part[i] = hn::LoadU(Tag(), from + i * kPart);
     }
     return x;
   }
@@ -61,7 +62,7 @@ template <class T>
 HWY_INLINE Eight<T> add(Eight<T> a, const Eight<T>& b) {
   ASSAY_UNROLL_PARTS
   for (std::size_t i = 0; i < Eight<T>::kParts; ++i) {
-    a.part[i] = hwy::HWY_NAMESPACE::Add(a.part[i], b.part[i]);
+    a.part[i] = hn::Add(a.part[i], b.part[i]);
   }
   return a;
 }
@@ -69,7 +70,7 @@ template <class T>
 HWY_INLINE Eight<T> multiply(Eight<T> a, const Eight<T>& b) {
   ASSAY_UNROLL_PARTS
   for (std::size_t i = 0; i < Eight<T>::kParts; ++i) {
-    a.part[i] = hwy::HWY_NAMESPACE::Mul(a.part[i], b.part[i]);
+    a.part[i] = hn::Mul(a.part[i], b.part[i]);
   }
   return a;
 }
@@ -77,7 +78,7 @@ template <class T>
 HWY_INLINE Eight<T> least(Eight<T> a, const Eight<T>& b) {
   ASSAY_UNROLL_PARTS
   for (std::size_t i = 0; i < Eight<T>::kParts; ++i) {
-    a.part[i] = hwy::HWY_NAMESPACE::Min(a.part[i], b.part[i]);
+    a.part[i] = hn::Min(a.part[i], b.part[i]);
   }
   return a;
 }
@@ -85,7 +86,7 @@ template <class T>
 HWY_INLINE Eight<T> greatest(Eight<T> a, const Eight<T>& b) {
   ASSAY_UNROLL_PARTS
   for (std::size_t i = 0; i < Eight<T>::kParts; ++i) {
-    a.part[i] = hwy::HWY_NAMESPACE::Max(a.part[i], b.part[i]);
+    a.part[i] = hn::Max(a.part[i], b.part[i]);
   }
   return a;
 }
@@ -93,14 +94,13 @@ template <class T>
 HWY_INLINE Eight<T> magnitude(Eight<T> a) {
   ASSAY_UNROLL_PARTS
   for (std::size_t i = 0; i < Eight<T>::kParts; ++i) {
-    a.part[i] = hwy::HWY_NAMESPACE::Abs(a.part[i]);
+    a.part[i] = hn::Abs(a.part[i]);
   }
   return a;
 }
 // Keeps the bits of each value that are set in `mask`.
 template <class T, class Bits>
 HWY_INLINE Eight<T> masked(Eight<T> a, Bits mask) {
-  namespace hn = hwy::HWY_NAMESPACE;
   const typename Eight<T>::Tag d;
   const hn::Rebind<Bits, typename Eight<T>::Tag> du;
   ASSAY_UNROLL_PARTS
@@ -112,14 +112,13 @@ HWY_INLINE Eight<T> masked(Eight<T> a, Bits mask) {
 
 // Returns a * b + c, rounded once, with std::fma if the target has no instruction for it.
 #if HWY_NATIVE_FMA
-template <class D, class V = hwy::HWY_NAMESPACE::Vec<D>>
+template <class D, class V = hn::Vec<D>>
 HWY_INLINE V fused(D, V a, V b, V c) {
-  return hwy::HWY_NAMESPACE::MulAdd(a, b, c);
+  return hn::MulAdd(a, b, c);
 }
 #else
-template <class D, class V = hwy::HWY_NAMESPACE::Vec<D>>
+template <class D, class V = hn::Vec<D>>
 HWY_NOINLINE V fused(D d, V a, V b, V c) {
-  namespace hn = hwy::HWY_NAMESPACE;
   hn::TFromD<D> la[hn::MaxLanes(D())], lb[hn::MaxLanes(D())], lc[hn::MaxLanes(D())];
   hn::StoreU(a, d, la);
   hn::StoreU(b, d, lb);
@@ -144,7 +143,7 @@ HWY_INLINE auto lower_half([[maybe_unused]] D d, V v) {
 #if HWY_TARGET == HWY_SCALAR
   return v;
 #else
-  return hwy::HWY_NAMESPACE::LowerHalf(hwy::HWY_NAMESPACE::Half<D>(), v);
+  return hn::LowerHalf(hn::Half<D>(), v);
 #endif
 }
 template <class D, class V>
@@ -152,14 +151,13 @@ HWY_INLINE auto upper_half([[maybe_unused]] D d, V v) {
 #if HWY_TARGET == HWY_SCALAR
   return v;
 #else
-  return hwy::HWY_NAMESPACE::UpperHalf(hwy::HWY_NAMESPACE::Half<D>(), v);
+  return hn::UpperHalf(hn::Half<D>(), v);
 #endif
 }
 
 // Returns part i of eight float32 as float64. `FromFloats` is Eight<float>.
 template <class FromFloats>
 HWY_INLINE Eight<double>::Part promoted_part(const FromFloats& x, std::size_t i) {
-  namespace hn = hwy::HWY_NAMESPACE;
   const Eight<double>::Tag d;
   if constexpr (FromFloats::kParts == Eight<double>::kParts) {
     return hn::PromoteTo(d, x.part[i]);
@@ -179,9 +177,7 @@ HWY_INLINE Eight<double> promote(const Eight<float>& x) {
 
 // Adds the eight values by halves: ((0 + 4) + (2 + 6)) + ((1 + 5) + (3 + 7)).
 template <class D, class V, class Join>
-HWY_INLINE hwy::HWY_NAMESPACE::TFromD<D> join_lanes([[maybe_unused]] D d, V v,
-                                                    [[maybe_unused]] Join join) {
-  namespace hn = hwy::HWY_NAMESPACE;
+HWY_INLINE hn::TFromD<D> join_lanes([[maybe_unused]] D d, V v, [[maybe_unused]] Join join) {
   if constexpr (hn::MaxLanes(D()) == 1) {
     return hn::GetLane(v);
   } else {
@@ -199,15 +195,15 @@ HWY_INLINE T join_all(Eight<T> x, Join join) {
 }
 template <class T>
 HWY_INLINE T sum_of(const Eight<T>& x) {
-  return join_all(x, [](auto a, auto b) HWY_ATTR { return hwy::HWY_NAMESPACE::Add(a, b); });
+  return join_all(x, [](auto a, auto b) HWY_ATTR { return hn::Add(a, b); });
 }
 template <class T>
 HWY_INLINE T least_of(const Eight<T>& x) {
-  return join_all(x, [](auto a, auto b) HWY_ATTR { return hwy::HWY_NAMESPACE::Min(a, b); });
+  return join_all(x, [](auto a, auto b) HWY_ATTR { return hn::Min(a, b); });
 }
 template <class T>
 HWY_INLINE T greatest_of(const Eight<T>& x) {
-  return join_all(x, [](auto a, auto b) HWY_ATTR { return hwy::HWY_NAMESPACE::Max(a, b); });
+  return join_all(x, [](auto a, auto b) HWY_ATTR { return hn::Max(a, b); });
 }
 
 }  // namespace assay::simd::HWY_NAMESPACE

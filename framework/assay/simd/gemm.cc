@@ -13,7 +13,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
 
 // Registers of a tile. AVX-512 and NEON have 32: 6 x 4 for accumulators, 4 for B and 1 for A. AVX2
 // has 16: 6 x 2 for accumulators, 2 for B and 1 for A. SSE4 has 16 too, but needs one for a product

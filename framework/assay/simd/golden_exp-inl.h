@@ -12,7 +12,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
 
 // The parts of exp(x) = power (1 + series), with |series| < 2^-8.5.
 struct ExpParts {

@@ -11,7 +11,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
 
 HWY_INLINE M between(V x, double least, double most) {
   return hn::And(hn::Ge(x, number(least)), hn::Le(x, number(most)));

@@ -14,7 +14,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::size_t kLanes = hn::MaxLanes(D());
 

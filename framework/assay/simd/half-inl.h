@@ -10,11 +10,11 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
 
 // Converts float16 to float32. `bits` has one float16 pattern in each 32-bit lane.
 template <class DF, class VU>
-HWY_INLINE hwy::HWY_NAMESPACE::Vec<DF> half_to_float(DF df, VU bits) {
-  namespace hn = hwy::HWY_NAMESPACE;
+HWY_INLINE hn::Vec<DF> half_to_float(DF df, VU bits) {
   const hn::RebindToUnsigned<DF> du;
   // If there is no instruction for this, Highway 1.0.3 reads infinity and NaN as numbers. So
   // exponent and mantissa are moved into place here, and the exponent gets float32's bias. The

@@ -13,11 +13,11 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
 
 // Converts a whole number of up to 64 bits to float64, rounded once.
 template <class D, class VU>
-HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> to_float64(D d, VU x) {
-  namespace hn = hwy::HWY_NAMESPACE;
+HWY_INLINE hn::Vec<D> to_float64(D d, VU x) {
   const hn::RebindToUnsigned<D> du;
   const auto low =
       hn::Or(hn::And(x, hn::Set(du, 0xffffffffu)), hn::BitCast(du, hn::Set(d, 0x1p52)));
@@ -28,9 +28,7 @@ HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> to_float64(D d, VU x) {
 
 // Returns the position of the magnitude x among the format's values. x is one of these values.
 template <class D>
-HWY_INLINE hwy::HWY_NAMESPACE::Vec<hwy::HWY_NAMESPACE::RebindToUnsigned<D>> ordinal(
-    D d, const Ordinals& of, hwy::HWY_NAMESPACE::Vec<D> x) {
-  namespace hn = hwy::HWY_NAMESPACE;
+HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> ordinal(D d, const Ordinals& of, hn::Vec<D> x) {
   const hn::RebindToUnsigned<D> du;
   const auto normal =
       hn::Sub(hn::ShiftRightSame(hn::BitCast(du, x), of.drop), hn::Set(du, of.rebias));
@@ -42,10 +40,7 @@ HWY_INLINE hwy::HWY_NAMESPACE::Vec<hwy::HWY_NAMESPACE::RebindToUnsigned<D>> ordi
 
 // Returns the distance, in representable values, of a and r, which are values of the format.
 template <class D>
-HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> ordinal_distance(D d, const Ordinals& of,
-                                                       hwy::HWY_NAMESPACE::Vec<D> a,
-                                                       hwy::HWY_NAMESPACE::Vec<D> r) {
-  namespace hn = hwy::HWY_NAMESPACE;
+HWY_INLINE hn::Vec<D> ordinal_distance(D d, const Ordinals& of, hn::Vec<D> a, hn::Vec<D> r) {
   const hn::RebindToUnsigned<D> du;
   const hn::RebindToSigned<D> di;
   const auto oa = ordinal(d, of, hn::Abs(a)), orr = ordinal(d, of, hn::Abs(r));

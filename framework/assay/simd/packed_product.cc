@@ -14,7 +14,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
 
 // The shape of the product's register tile. A panel has kDepth rows of the tile's columns. The
 // terms of an element are added in order within kDepth, by fused multiply-adds, and these partial

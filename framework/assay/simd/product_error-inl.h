@@ -13,12 +13,12 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
 
 // Returns a * b - product exactly, where product = a * b rounded (float64). Targets without a fused
 // multiply-add use std::fma, lane by lane, because splitting large factors overflows.
-template <class D, class V = hwy::HWY_NAMESPACE::Vec<D>>
+template <class D, class V = hn::Vec<D>>
 HWY_INLINE V product_error(D d, V a, V b, V product) {
-  namespace hn = hwy::HWY_NAMESPACE;
 #if HWY_NATIVE_FMA
   (void)d;
   return hn::MulSub(a, b, product);

@@ -19,7 +19,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
 
 // Sums are taken in eight lanes on every target: see eight-inl.h.
 using Doubles = Eight<double>;

@@ -13,7 +13,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
 
 using F = hn::ScalableTag<float>;
 using One = hn::CappedTag<float, 1>;  // type of single elements, for those that fill no vector

@@ -9,7 +9,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
 
 using AveragedEight = Eight<double>;
 static_assert(AveragedEight::kLanes == kAveragedColumns);

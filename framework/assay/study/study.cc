@@ -40,9 +40,7 @@ void StudyTable::add(std::vector<StudyCell> row) {
 }
 
 const StudyTable& StudyResult::table(std::string_view table_name) const {
-  for (const StudyTable& t : tables) {
-    if (t.name == table_name) return t;
-  }
+  if (const StudyTable* found = find_row(tables, table_name, &StudyTable::name)) return *found;
   refuse("study {} has no table '{}'", name, table_name);
 }
 

@@ -84,8 +84,8 @@ std::vector<ArrayHeader> read_safetensors_header(const std::string& text) {
     array.end = offsets[1];
     arrays.push_back(std::move(array));
   }
-  std::ranges::sort(arrays, [](const ArrayHeader& a, const ArrayHeader& b) {
-    return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
+  std::ranges::sort(arrays, {}, [](const ArrayHeader& array) {
+    return std::tie(array.begin, array.end, array.name);
   });
   return arrays;
 }

@@ -370,8 +370,7 @@ void read_field(const Json& object, const char* key, Histogram& h) {
 // Reads the metrics. Every field of the table of metrics must be there.
 Metrics metrics(const Json& json) {
   const auto& items = json.items();
-  if (std::all_of(items.begin(), items.end(),
-                  [](const auto& item) { return is_main_metric(item.key()); })) {
+  if (std::ranges::all_of(items, [](const auto& item) { return is_main_metric(item.key()); })) {
     refuse("has only the main metrics; `assay gate --histograms --json FILE` writes all of them");
   }
   Metrics m;

@@ -57,96 +57,87 @@ std::string_view float_name(const ModelEntry& e) {
   return f->name;
 }
 
-// A key of a row in a machine file, and the parameter of a model that the key sets. Numbers must be
-// whole, from `low` to `high`.
-struct RowKey {
-  std::string_view name;
-  std::variant<Known<int> DotModel::*, Known<bool> DotModel::*, Known<Rounding> DotModel::*,
-               Known<ChunkOrder> DotModel::*, Known<IntegerOverflow> DotModel::*,
-               Known<std::string_view> DotModel::*>
-      field;
-  int low = 0, high = 0;
-};
-const RowKey kRowKeys[] = {
-    {"chunk", &DotModel::chunk, 1, 1 << 20},
-    {"order", &DotModel::order},
-    {"rounding", &DotModel::rounding},
-    {"kept_bits", &DotModel::kept_bits, 0, 40},
-    {"alignment", &DotModel::alignment},
-    {"emax_floor", &DotModel::emax_floor, -300, 300},
-    {"accumulator", &DotModel::accumulator},
-    {"mantissa_bits", &DotModel::mantissa_bits, 0, 23},
-    {"round_products", &DotModel::round_products},
-    {"flush_inputs", &DotModel::flush_inputs},
-    {"flush_sums", &DotModel::flush_sums},
-    {"promotion_interval", &DotModel::promotion_interval, 0, 1 << 30},
-    {"sum_bits", &DotModel::sum_bits, 0, 60},
-    {"interleave", &DotModel::interleave, 1, 64},
-    {"reach", &DotModel::reach, 0, 300},
-};
-const RowKey kOverflow = {"overflow", &DotModel::overflow};  // the key of a row for integers
+// Returns the least value of a number. In a file, 0 mantissa bits mean those of the accumulator's
+// format.
+int least_of(const UnitParameter& p) { return p.name == "mantissa_bits" ? 0 : p.low; }
 
-void read_value(const ModelEntry& e, const RowKey& key, int& to) {
+void read_value(const ModelEntry& e, const UnitParameter& p, int& to) {
   const bool is_whole = is_int64(e.value);
   const std::int64_t value = is_whole ? e.value.get<std::int64_t>() : 0;
-  if (!is_whole || value < key.low || value > key.high) {
-    wrong(e.where, "a whole number from {} to {} is needed, not {}", key.low, key.high,
+  if (!is_whole || value < least_of(p) || value > p.high) {
+    wrong(e.where, "a whole number from {} to {} is needed, not {}", least_of(p), p.high,
           e.value.dump());
   }
   to = static_cast<int>(value);
 }
-void read_value(const ModelEntry& e, const RowKey&, bool& to) {
+void read_value(const ModelEntry& e, const UnitParameter&, bool& to) {
   if (!e.value.is_boolean()) wrong(e.where, "true or false is needed, not {}", e.value.dump());
   to = e.value.get<bool>();
 }
-void read_value(const ModelEntry& e, const RowKey&, Rounding& to) {
+void read_value(const ModelEntry& e, const UnitParameter&, Rounding& to) {
   const std::string name = word(e);
   to = at_place(
       e.where, [&] { return row_named("rounding", deterministic_rounding_rows(), name).rounding; });
 }
-void read_value(const ModelEntry& e, const RowKey&, ChunkOrder& to) {
+void read_value(const ModelEntry& e, const UnitParameter&, ChunkOrder& to) {
   to = value_named(word(e), {ChunkOrder::kFused, ChunkOrder::kSequential, ChunkOrder::kPairwise},
                    order_word, "order", e.where);
 }
-void read_value(const ModelEntry& e, const RowKey&, IntegerOverflow& to) {
+void read_value(const ModelEntry& e, const UnitParameter&, IntegerOverflow& to) {
   to = value_named(word(e), {IntegerOverflow::kSaturate, IntegerOverflow::kWrap}, overflow_word,
                    "overflow", e.where);
 }
-void read_value(const ModelEntry& e, const RowKey&, std::string_view& to) {
+void read_value(const ModelEntry& e, const UnitParameter&, std::string_view& to) {
   to = float_name(e);
   if (format_named(to).precision > 24) {
     wrong(e.where, "an accumulator is one that float32 holds");
   }
 }
-// Sets the parameter of the model if the row has its key. `where` is the row's place.
-void read_key(const Json& row, const RowKey& key, const std::string& where, DotModel& model) {
-  if (!row.contains(key.name)) return;
-  const ModelEntry entry =
-      model_entry_of(row[std::string(key.name)], formatted("{}: {}", where, key.name));
-  std::visit(
-      [&](const auto field) {
-        read_value(entry, key, (model.*field).value);
-        (model.*field).how = entry.how;
-      },
-      key.field);
+
+// Returns the parameters of a row of integers, or of a row of floats.
+std::vector<UnitParameter> parameters_of(bool integers) {
+  std::vector<UnitParameter> rows;
+  for (const UnitParameter& p : unit_parameters()) {
+    if (p.is_of_integers() == integers) rows.push_back(p);
+  }
+  return rows;
 }
 
-Json value_json(Rounding value, const RowKey&) { return rounding_name(value); }
-Json value_json(ChunkOrder value, const RowKey&) { return order_word(value); }
-Json value_json(IntegerOverflow value, const RowKey&) { return overflow_word(value); }
-Json value_json(bool value, const RowKey&) { return value; }
-Json value_json(int value, const RowKey& key) { return std::max(value, key.low); }  // kNoFloor
-Json value_json(std::string_view value, const RowKey&) { return value; }
+// Sets the parameters that the row has. `where` is the row's place.
+void read_keys(const Json& row, bool integers, const std::string& where, DotModel& model) {
+  for (const UnitParameter& p : parameters_of(integers)) {
+    if (!row.contains(p.name)) continue;
+    const ModelEntry entry =
+        model_entry_of(row[std::string(p.name)], formatted("{}: {}", where, p.name));
+    std::visit(
+        [&](const auto field) {
+          read_value(entry, p, (model.*field).value);
+          (model.*field).how = entry.how;
+        },
+        p.field);
+  }
+}
+
+Json value_json(Rounding value, const UnitParameter&) { return rounding_name(value); }
+Json value_json(ChunkOrder value, const UnitParameter&) { return order_word(value); }
+Json value_json(IntegerOverflow value, const UnitParameter&) { return overflow_word(value); }
+Json value_json(bool value, const UnitParameter&) { return value; }
+Json value_json(int value, const UnitParameter& p) {
+  return std::max(value, least_of(p));  // kNoFloor
+}
+Json value_json(std::string_view value, const UnitParameter&) { return value; }
 Json json_of(const Json& value, Provenance how) {
   return {{"value", value}, {"how", provenance_word(how)}};
 }
-void write_key(Json& row, const RowKey& key, const DotModel& model) {
-  std::visit(
-      [&](const auto field) {
-        const auto& known = model.*field;
-        row[std::string(key.name)] = json_of(value_json(known.value, key), known.how);
-      },
-      key.field);
+void write_keys(Json& row, bool integers, const DotModel& model) {
+  for (const UnitParameter& p : parameters_of(integers)) {
+    std::visit(
+        [&](const auto field) {
+          const auto& known = model.*field;
+          row[std::string(p.name)] = json_of(value_json(known.value, p), known.how);
+        },
+        p.field);
+  }
 }
 
 // Reads the row for integers. int32 holds sums of int8 products exactly in any order, so the row
@@ -157,12 +148,12 @@ DotModel read_integer_row(const Json& json, const std::string& where) {
                  .chunk = assumed(1),
                  .accumulator = assumed(std::string_view("int32")),
                  .rounding = assumed(Rounding::kNearestEven)};
-  read_key(json, kOverflow, where, model);
+  read_keys(json, true, where, model);
   return model;
 }
 
 DotModel read_row(const Json& json, const std::string& source) {
-  std::vector<std::string> keys = names_of(kRowKeys);
+  std::vector<std::string> keys = names_of(parameters_of(false));
   keys.emplace_back("input");
   if (!json.is_object() || !json.contains("input")) {
     wrong(source, "each row of 'matrix_unit' is an object with 'input', a format");
@@ -175,7 +166,7 @@ DotModel read_row(const Json& json, const std::string& source) {
                  .rounding = assumed(Rounding::kNearestEven)};
   const std::string where = formatted("{}: {}", source, model.input);
   check_keys(json, keys, where);
-  for (const RowKey& key : kRowKeys) read_key(json, key, where, model);
+  read_keys(json, false, where, model);
   if (!json.contains("chunk")) wrong(where, "'chunk' is missing");
   if (const std::string why = why_no_model(model); !why.empty()) wrong(where, why);
   return model;
@@ -279,10 +270,8 @@ const Machine* find_machine(std::string_view name) {
   Store& all = store();
   const std::lock_guard lock(all.mutex);
   const auto find = [&]() -> const Machine* {
-    for (const Stored& stored : all.machines) {
-      if (stored.name == name) return &stored.machine;
-    }
-    return nullptr;
+    const Stored* stored = find_row(all.machines, name, &Stored::name);
+    return stored != nullptr ? &stored->machine : nullptr;
   };
   if (const Machine* found = find()) return found;
   (void)folder_machines();
@@ -294,9 +283,7 @@ const Machine* find_machine(std::string_view name) {
 const Machine& read_machine(const std::string& path) {
   Store& all = store();
   const std::lock_guard lock(all.mutex);
-  for (const Stored& stored : all.machines) {
-    if (stored.path == path) return stored.machine;
-  }
+  if (const auto* stored = find_row(all.machines, path, &Stored::path)) return stored->machine;
   const std::string text = read_file(path);
   all.machines.emplace_back();
   try {
@@ -352,11 +339,7 @@ std::string machine_json(const MachineRecord& record, const std::vector<DotModel
   Json rows = Json::array();
   for (const DotModel& model : dots) {
     Json row = {{"input", model.input}};
-    if (!format_named(model.accumulator.value).is_float()) {
-      write_key(row, kOverflow, model);
-    } else {
-      for (const RowKey& key : kRowKeys) write_key(row, key, model);
-    }
+    write_keys(row, !format_named(model.accumulator.value).is_float(), model);
     rows.push_back(row);
   }
   json["matrix_unit"] = rows;

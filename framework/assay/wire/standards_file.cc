@@ -43,7 +43,7 @@ void read_parameters(Limit& limit, const Json* values, const std::string& name,
   if (values == nullptr) return;
   const Json list = values->is_array() ? *values : Json::array({*values});
   if (list.size() != static_cast<std::size_t>(parameters) ||
-      !std::all_of(list.begin(), list.end(), [](const Json& v) { return v.is_number(); })) {
+      !std::ranges::all_of(list, [](const Json& v) { return v.is_number(); })) {
     wrong(where, "the parameter of '{}' must be {}", name,
           parameters == 2 ? "[limit of |expected|, error that counts]" : "a number");
   }
