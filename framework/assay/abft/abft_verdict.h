@@ -31,19 +31,19 @@ bool special_is_right(const Format& format, double actual, double reference, dou
 // A check whose difference is above its threshold. If confirmation is on, it did not clear the
 // check.
 struct AbftFlag {
-  bool is_column = false;  // true for a check of a column, false for one of a row or group
-  std::int64_t batch = 0, index = 0;  // the number of the row, or of the column of a column check
-  std::int64_t first = 0, last = 0;   // the first and the last column (or row) that the check sums
-  Reading reading;
+  bool is_column = false;             // false for a row or group check
+  std::int64_t batch = 0, index = 0;  // the row, or the column of a column check
+  std::int64_t first = 0, last = 0;   // columns (or rows) that the check sums, inclusive
+  Reading reading = {};
   // The element that is furthest from its reference. Empty if no such element was found.
   struct Element {
     std::int64_t row, column;
     std::uint64_t bits;
     double actual, reference;
-    std::optional<int> flipped_bit;  // the bit whose single flip explains the difference
+    std::optional<int> flipped_bit = {};  // of the single flip that explains the difference
     std::uint64_t repaired_bits = 0;
   };
-  std::optional<Element> element;
+  std::optional<Element> element = {};
 };
 
 // Counts of checks, over the rows of a product and over the matrices of a batch.

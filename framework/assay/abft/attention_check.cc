@@ -8,6 +8,7 @@
 
 #include "assay/abft/check_tally.h"
 #include "assay/abft/confirm.h"
+#include "assay/abft/product_check.h"
 #include "assay/base/error.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/index.h"
@@ -433,12 +434,8 @@ class Checker {
   // bound.
   void look_at(const TensorView& output, const Reading& r, const Row& row, std::int64_t i,
                std::int64_t g, const double* c, CheckTally& tally) const {
-    AbftFlag flag;
-    flag.batch = batch_;
-    flag.index = i;
-    flag.first = g * width_;
-    flag.last = end_of(g) - 1;
-    flag.reading = r;
+    AbftFlag flag{
+        .batch = batch_, .index = i, .first = g * width_, .last = end_of(g) - 1, .reading = r};
     double worst = confirm_ ? 1 : -1;
     Element at_worst{};
     for (std::int64_t e = flag.first; e <= flag.last; ++e) {
@@ -501,9 +498,6 @@ class Checker {
 
 AbftVerdict check_attention(const Case& c, const TensorView& output, const AbftOptions& options) {
   const FloatEnvironment environment;
-  AbftVerdict verdict;
-  verdict.spec = options.spec.text();
-  verdict.format = output.format;
   std::string reason;
   std::optional<Attention> a;
   try {
@@ -516,15 +510,14 @@ AbftVerdict check_attention(const Case& c, const TensorView& output, const AbftO
   } catch (const Refusal& e) {
     reason = e.reason();
   }
-  if (!reason.empty()) {
-    verdict.outcome = Outcome::kNotComparable;
-    verdict.because = std::move(reason);
-    return verdict;
-  }
+  if (!reason.empty()) return not_checkable(output, options, std::move(reason));
   CheckTally all;
   for (std::int64_t batch = 0; batch < a->batch; ++batch) {
     all.add(Checker(*a, *output.format, options, batch).check(output, options.threads));
   }
+  AbftVerdict verdict;
+  verdict.spec = options.spec.text();
+  verdict.format = output.format;
   set_counts(verdict, all);
   summarize(verdict, *options.spec.threshold, checks_text(options.spec, a->width));
   return verdict;

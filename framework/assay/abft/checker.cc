@@ -481,12 +481,11 @@ CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c,
       const auto count = [&](CheckTally& to) {
         for (std::int64_t g = 0; g < group_count; ++g) {
           if (!to.count(readings[at(g)], output.is_float())) continue;
-          AbftFlag flag;
-          flag.is_column = is_column;
-          flag.index = i;
-          flag.first = g * width;
-          flag.last = std::min(d.n, (g + 1) * width) - 1;
-          flag.reading = readings[at(g)];
+          AbftFlag flag{.is_column = is_column,
+                        .index = i,
+                        .first = g * width,
+                        .last = std::min(d.n, (g + 1) * width) - 1,
+                        .reading = readings[at(g)]};
           to.flags.push_back(flag);
         }
       };

@@ -167,13 +167,11 @@ double look_at(const Sources& from, const TensorView& c, AbftFlag& flag) {
     const double outside = excess(elements, f, column, actual);
     if (outside <= worst) continue;
     worst = outside;
-    AbftFlag::Element element;
-    element.row = flag.is_column ? column : flag.index;
-    element.column = flag.is_column ? flag.index : column;
-    element.bits = bits;
-    element.actual = actual;
-    element.reference = elements.sums(column).reference;
-    flag.element = element;
+    flag.element = {.row = flag.is_column ? column : flag.index,
+                    .column = flag.is_column ? flag.index : column,
+                    .bits = bits,
+                    .actual = actual,
+                    .reference = elements.sums(column).reference};
   }
   if (worst <= 1) {
     flag.element.reset();
@@ -214,8 +212,7 @@ bool special_is_right(const Format& f, double actual, double reference, double a
 namespace {
 
 ElementBound bound_of(SpanElements& elements, const Format& f, std::int64_t column) {
-  ElementBound result;
-  result.reference = elements.sums(column).reference;
+  ElementBound result{.reference = elements.sums(column).reference};
   if (!f.is_float()) return result;
   const ElementError slack = elements.error(column);
   result.accumulation = slack.chance;

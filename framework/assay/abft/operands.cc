@@ -116,8 +116,7 @@ double Checksums::square(std::int64_t i, std::int64_t g, std::int64_t rows) cons
 
 Checksums operand_checksums(const Operands& o, std::int64_t width, Beside beside, int threads) {
   const std::int64_t m = o.a.rows(), k = o.a.columns(), n = o.b.columns();
-  Checksums result;
-  result.groups = ceil_div(n, width);
+  Checksums result{.groups = ceil_div(n, width)};
   const std::int64_t groups = result.groups;
   if (groups == 0) return result;
   // Computes the sums and square sums of row kk of B by groups of its columns. They are the right
@@ -200,8 +199,7 @@ Checksums operand_checksums(const Operands& o, std::int64_t width, Beside beside
 }
 
 Checksums golden_checksums(const MatrixRows& golden, std::int64_t width, int threads) {
-  Checksums result;
-  result.groups = ceil_div(golden.columns(), width);
+  Checksums result{.groups = ceil_div(golden.columns(), width)};
   result.sums.resize(at(golden.rows() * result.groups));
   each_block(golden.rows(), threads, [&](std::int64_t first, std::int64_t count) {
     std::vector<double> squares(at(result.groups));

@@ -56,11 +56,11 @@ struct Operands {
 // of b_kj^2), or an upper bound of it.
 struct Checksums {
   std::int64_t groups = 0;
-  std::vector<double> sums;
-  std::vector<double> squares;  // rows x groups values, or one value for each row, or empty
+  std::vector<double> sums = {};
+  std::vector<double> squares = {};  // rows x groups, one per row, or empty
   // For each row sum_k |a_ik| max_j |b_kj|, max_k |a_ik| and max_k |a_ik (sum_j b_kj)|, or empty.
   // largest_b is max |b| over all of B.
-  std::vector<simd::RowSizes> sizes;
+  std::vector<simd::RowSizes> sizes = {};
   double largest_b = 0;
 
   double square(std::int64_t i, std::int64_t g, std::int64_t rows) const;

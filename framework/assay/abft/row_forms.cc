@@ -82,9 +82,7 @@ BoundForm RowForms::rounding(std::int64_t i, std::int64_t g) const {
 }
 
 BoundForm constant_form(const RowForms& rows, std::int64_t i, std::int64_t g) {
-  BoundForm form;
-  form.constant = rows.prepared().constants[at(i * rows.prepared().checksums.groups + g)];
-  return form;
+  return {.constant = rows.prepared().constants[at(i * rows.prepared().checksums.groups + g)]};
 }
 
 }  // namespace assay::abft

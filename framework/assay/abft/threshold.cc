@@ -340,9 +340,7 @@ ThresholdSpec parse_threshold(std::string_view text) {
   const SpecText given("threshold", text);
   const Threshold& row = row_named("threshold", kThresholds, given.name());
   ThresholdSpec spec = default_spec(row, {});
-  std::vector<std::string> known;
-  for (const ThresholdParameter* p : row.parameters) known.emplace_back(p->name);
-  given.check_keys(row.name, known);
+  given.check_keys(row.name, names_of(row.parameters, &ThresholdParameter::name));
   // The variant is read first, because it sets values that other parameters override.
   for (const bool variants : {true, false}) {
     for (const ThresholdParameter* p : row.parameters) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,12 +23,17 @@ std::string did_you_mean_aside(std::string_view word, std::span<const std::strin
 std::string unknown_word(std::string_view kind, std::string_view word,
                          std::span<const std::string> known);
 
+// Returns a member of each row of a table, in order.
+template <typename Rows, typename Member>
+std::vector<std::string> names_of(const Rows& rows, Member member) {
+  std::vector<std::string> names;
+  for (const auto& row : rows) names.emplace_back(std::invoke(member, row));
+  return names;
+}
 // Returns the names of a table's rows, in order.
 template <typename Rows>
 std::vector<std::string> names_of(const Rows& rows) {
-  std::vector<std::string> names;
-  for (const auto& row : rows) names.emplace_back(row.name);
-  return names;
+  return names_of(rows, [](const auto& row) { return row.name; });
 }
 
 // Returns true if the value is one of these.

@@ -62,8 +62,7 @@ void AttentionDetector::census(std::span<const int> bits, std::uint16_t* bins) c
 Detection AttentionDetector::detect(std::span<const ElementChange> changes) const {
   std::map<std::int64_t, std::vector<ElementChange>> by_row;
   for (const ElementChange& c : changes) by_row[c.row].push_back(c);
-  Detection all;
-  all.not_checkable = true;
+  Detection all{.not_checkable = true};
   for (const auto& [i, changed] : by_row) {
     const abft::AttentionRow row = rows_.row(i);
     std::vector<double> values = values_of(i);

@@ -334,8 +334,7 @@ void ChecksumDetector::census(std::span<const int> bits, bool exact, std::uint16
 
 Detection ChecksumDetector::detect(std::span<const ElementChange> changes,
                                    std::span<const AccumulatorChange> before_cast) const {
-  Detection all;
-  all.not_checkable = true;
+  Detection all{.not_checkable = true};
   struct ChangedRow {
     RowChecks::Changed elements;
     RowChecks::Accumulated accumulated;
@@ -400,9 +399,7 @@ std::optional<ChecksumDetector::ChangedChecksum> ChecksumDetector::detect_checks
                                        side.checker.expected(i, g, side.format()) + a * shift,
                                        arithmetic, side.format());
     r.checkable = std::isfinite(side.checker.expected(i, g, side.format()));
-    Detection one;
-    one.not_checkable = !r.checkable;
-    one.flagged = r.flagged();
+    Detection one{.flagged = r.flagged(), .not_checkable = !r.checkable};
     // The fault changed only the checksum. So the check is dismissed if the unchanged elements are
     // right.
     const bool clean = side.compensated() ? r.difference <= side.explained_of(i, g)

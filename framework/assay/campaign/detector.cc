@@ -50,8 +50,7 @@ ElementCheck element_check(const GateSpec& gate, const Cell& cell, const Matrix&
 MatrixDetector::MatrixDetector(const GateSpec& gate, const Cell& cell, const Matrix& matrix)
     : gate_(&gate), cell_(&cell) {
   const Case& c = matrix.test_case;
-  GateRequest request;
-  request.threads = 1;
+  GateRequest request{.threads = 1};
   Origin origin;
   if (cell.recorded.empty()) {
     origin.producer = origin.machine = cell.machine->name;

@@ -54,11 +54,10 @@ Verdict ElementDetector::judged(const TensorView& output, std::size_t worst, boo
 }
 
 CleanCounts ElementDetector::clean(RatioCounts& ratios) const {
-  CleanCounts counts;
-  counts.rows = m_;
-  counts.checks = output_->size();
-  counts.worst = worst_ratio_;
-  counts.not_checkable = untrusted_ ? m_ : 0;
+  CleanCounts counts{.rows = m_,
+                     .not_checkable = untrusted_ ? m_ : 0,
+                     .checks = output_->size(),
+                     .worst = worst_ratio_};
   for (const double ratio : row_ratios_) {
     if (fails_) counts.alarms += bound().limits.empty() && ratio == 0 ? 0 : 1;
     ++ratios[ratio == 0 ? 0 : bin_of(ratio)];

@@ -31,13 +31,12 @@ void draw_matmul(const Plan& plan, const Cell& cell, std::int64_t index, Case& c
 // Operators draw the same values for inputs of the same name, if seed, dtype, sizes, distributions
 // and attributes are equal.
 Case generated(const Plan& plan, const Cell& cell, std::int64_t index) {
-  Recipe recipe;
-  recipe.dtype = cell.dtype;
-  recipe.sizes = cell.shape;
-  recipe.attributes = cell.attributes;
-  recipe.distribution = cell.distribution;
-  recipe.distributions = cell.distributions;
-  recipe.threads = 1;
+  Recipe recipe{.dtype = cell.dtype,
+                .sizes = cell.shape,
+                .attributes = cell.attributes,
+                .distribution = cell.distribution,
+                .distributions = cell.distributions,
+                .threads = 1};
   std::string drawn_from = formatted("{} {} {} {}", plan.seed, cell.dtype->name,
                                      shape_text(cell.shape), cell.inputs_text());
   for (const auto& [name, value] : cell.attributes) {

@@ -15,8 +15,8 @@ namespace assay::campaign {
 using CaseLoader = std::function<Case(const std::string& file, const std::string& name)>;
 
 struct Matrix {
-  Case test_case;
-  Tensor output;
+  Case test_case = {};
+  Tensor output = {};
   // The accumulator or the residual, or empty if no detector of the cell takes residuals.
   Epilogue epilogue = {};
 };

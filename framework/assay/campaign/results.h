@@ -49,15 +49,15 @@ struct ClassResult : SeenFaults {
 };
 
 struct GateResult {
-  std::string gate;
-  CleanCounts clean;
+  std::string gate = {};
+  CleanCounts clean = {};
   std::int64_t alarmed_matrices = 0, clean_matrices = 0;
-  MeasuredRate alarms;  // the rate of clean rows with a false alarm
+  MeasuredRate alarms = {};  // the rate of clean rows with a false alarm
   // Root mean square of the differences over sigma, NaN if the detector has no sigma.
   double rms_z = 0;
   RatioCounts ratios{};  // the largest difference / threshold of each clean row
-  std::vector<SeriesResult> series;
-  std::vector<ClassResult> classes;
+  std::vector<SeriesResult> series = {};
+  std::vector<ClassResult> classes = {};
 
   // True if the detector raises alarms on at least half of the clean matrices. Then its detections
   // mean nothing.
@@ -68,8 +68,8 @@ struct CellResult {
   std::size_t cell = 0;
   std::int64_t matrices = 0;
   std::int64_t planned = 0;
-  bool precise = false;  // true if the requested precision is reached
-  std::vector<GateResult> gates;
+  bool precise = false;  // the requested precision is reached
+  std::vector<GateResult> gates = {};
 };
 
 // A point of the ROC curve: the detector with its threshold times `multiple`.

@@ -217,8 +217,7 @@ struct RowChecks {
     if (compensated()) r = residuals_with(i, bytes.data(), accumulated);
     const std::vector<abft::Reading> readings =
         read_as(i, bytes.data(), least_peak, compensated() ? r.data() : nullptr);
-    Detection result;
-    result.not_checkable = true;
+    Detection result{.not_checkable = true};
     for (std::int64_t check = 0; check < checks(); ++check) {
       const std::int64_t g = check % groups;
       const auto is_here = [&](const auto& change) { return change.first / width == g; };

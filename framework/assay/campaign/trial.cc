@@ -196,8 +196,7 @@ class FaultTrial {
       detect();
       return;
     }
-    Matrix changed;
-    changed.test_case = is_operand ? part(-1, -1) : matrix_.test_case.without_tensors();
+    Matrix changed{.test_case = is_operand ? part(-1, -1) : matrix_.test_case.without_tensors()};
     if (!is_operand) changed.test_case.inputs = matrix_.test_case.inputs;
     changed.test_case.inputs.at(spec_.input).set_bits(p, *after);
     try {
@@ -293,8 +292,7 @@ class FaultTrial {
   void break_checks(const Break& of) {
     trial_.injectable = false;
     for (const MatrixDetector& gate : gates_) {
-      Detection detection;
-      detection.not_checkable = true;
+      Detection detection{.not_checkable = true};
       if (const ChecksumDetector* checksums = gate.checksums()) {
         Random draws = random_;
         if (const std::optional<ChecksumDetector::ChangedChecksum> changed =

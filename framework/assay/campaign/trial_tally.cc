@@ -157,8 +157,7 @@ std::vector<Series> series_of(const Cell& cell) {
 
 std::string block_text(const BlockAddress& address, std::string_view fingerprint,
                        const BlockTally& tally) {
-  Writer writer;
-  writer.text = head(address, fingerprint);
+  Writer writer{.text = head(address, fingerprint)};
   all_numbers(writer, tally);
   return formatted("{}check {:016x}\n", writer.text, fnv1a(writer.text));
 }

@@ -42,12 +42,11 @@ Key key_of(const BaselineEntry& e) {
 }
 
 BaselineEntry entry_of(const GateReport& report, const CaseReport& c, const Verdict* v) {
-  BaselineEntry entry;
-  entry.file = c.file.empty() ? report.golden_file : c.file;
-  entry.name = c.name;
-  entry.source_name = c.source_name;
-  entry.producer = c.producer;
-  entry.output = c.output;
+  BaselineEntry entry{.file = c.file.empty() ? report.golden_file : c.file,
+                      .name = c.name,
+                      .producer = c.producer,
+                      .output = c.output,
+                      .source_name = c.source_name};
   if (v == nullptr) return entry;
   entry.standard = v->bound.standard;
   for (const std::string_view metric : kWatched) {

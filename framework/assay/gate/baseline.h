@@ -27,9 +27,9 @@ struct BaselineValue {
 };
 
 struct BaselineEntry {
-  std::string file, name, producer, output;
+  std::string file = {}, name = {}, producer = {}, output = {};
   std::string source_name = {};  // CaseReport::source_name
-  std::string standard;          // the standard that gave the bound of kBoundShare
+  std::string standard = {};     // the standard that gave the bound of kBoundShare
   int repeats = 1;               // number of runs that gave the values
   std::map<std::string, BaselineValue> metrics = {};
 };

@@ -132,8 +132,7 @@ class ErrorTheory {
       squares[line] += share.squares;
       shared[line] += share.errors;
     }
-    ErrorTest test;
-    test.squares = limit_of_squares(all, totals.terms, squares);
+    ErrorTest test{.squares = limit_of_squares(all, totals.terms, squares)};
     if (has_bias_) test.bias = limit_of_bias(all, totals.other_terms, shared);
     test.bounds = std::make_shared<const Tensor>(std::move(bounds_));
     test.weights = std::make_shared<const Tensor>(std::move(weights_));

@@ -20,14 +20,14 @@ inline constexpr double kErrorBudget = 1e-9;
 struct ErrorTest {
   // For each element, in float64: the largest |output - golden| that chance explains, and the
   // weight of its square. The weighted squares of right results sum up to 1 if theory is exact.
-  std::shared_ptr<const Tensor> bounds, weights;
+  std::shared_ptr<const Tensor> bounds = {}, weights = {};
   // The largest weighted sum of squares, and in Limit::parameter the smallest one that chance
   // leaves (0 if that is not known). Empty if right results have no error that chance decides.
-  std::optional<Limit> squares;
+  std::optional<Limit> squares = {};
   // The largest mean error towards or away from zero, in ulps of the output. Results that are
   // rounded to nearest have a mean of about 0, and truncated ones of a half. Empty if it is not
   // known.
-  std::optional<Limit> bias;
+  std::optional<Limit> bias = {};
 };
 
 // Returns the test for the expected errors `errors`. Given the golden result e, an element is

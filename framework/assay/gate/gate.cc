@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "assay/abft/product_check.h"
 #include "assay/base/error.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
@@ -73,13 +74,11 @@ std::string unfit(const Case& c, const Format& output, const GateRequest& reques
 }
 
 JudgeOptions judge_options(const GateRequest& request) {
-  JudgeOptions options;
-  options.metrics = request.metrics;
-  options.patterns = request.patterns;
-  options.mismatch_map = request.mismatch_map;
-  options.worst = request.worst;
-  options.threads = request.threads;
-  return options;
+  return {.metrics = request.metrics,
+          .worst = request.worst,
+          .threads = request.threads,
+          .patterns = request.patterns,
+          .mismatch_map = request.mismatch_map};
 }
 
 // Applies each corruption to an output that passed, and returns the outcomes of the checks.
@@ -93,8 +92,7 @@ std::vector<MutationResult> try_mutations(const Case& c, const TensorView& outpu
   const Tensor clean = copy_of(output);
   std::vector<MutationResult> results;
   for (const Mutation& mutation : mutations()) {
-    MutationResult result;
-    result.name = mutation.name;
+    MutationResult result{.name = mutation.name};
     if (const auto changed = mutate(mutation, c, clean)) {
       result.applied = true;
       result.elementwise =
@@ -164,12 +162,7 @@ ChecksumOptions checksum_options(const Case& c, const Format& output, const Gate
 AbftVerdict ChecksumOptions::check(const Case& c, const TensorView& output,
                                    const Epilogue* epilogue) const {
   if (why_not.empty()) return abft_check(c, output, options, epilogue);
-  AbftVerdict verdict;
-  verdict.outcome = Outcome::kNotComparable;
-  verdict.because = why_not;
-  verdict.spec = options.spec.text();
-  verdict.format = output.format;
-  return verdict;
+  return abft::not_checkable(output, options, why_not);
 }
 
 CaseReport gate_case(const Case& c, const std::string& name, const TensorView& output,

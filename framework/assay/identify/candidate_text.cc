@@ -49,16 +49,14 @@ bool divides_by_promotion(const Sums& s, const Candidate& c) {
 
 CandidateText text_of(const Sums& s, const Candidate& c) {
   const Conversion conversion{c.compute, c.compute_rounding};
-  CandidateText best;
-  best.changes = 1000;
+  CandidateText best{.changes = 1000};
   int place = 0;
   for (const Machine& machine : machines()) {
     ++place;
     const DotModel* row = row_of(s, machine, conversion);
     if (row == nullptr) continue;
     const Candidate base = candidate_of(s, machine, *row, conversion);
-    CandidateText text;
-    text.machine = machine.name;
+    CandidateText text{.machine = std::string(machine.name)};
     // A parameter that has no meaning in the machine's row may get one if order, kept_bits or
     // sum_bits change.
     Candidate hidden = base;

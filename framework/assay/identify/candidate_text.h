@@ -16,12 +16,12 @@ namespace assay::identify {
 bool divides_by_promotion(const Sums& sums, const Candidate& candidate);
 
 struct CandidateText {
-  std::string machine;  // a text for --machine, or empty if no machine takes the formats
-  std::map<std::string, Attribute> parameters;
+  std::string machine = {};  // a text for --machine, or empty if no machine takes the formats
+  std::map<std::string, Attribute> parameters = {};
   int changes = 0;  // number of parameters that differ from the machine's row
   int place = 0;    // position of the machine in the table
   bool is_row = false;
-  std::vector<const Machine*> rows;  // machines whose row equals the candidate
+  std::vector<const Machine*> rows = {};  // machines whose row equals the candidate
   // True if the candidate differs from a machine's row at most in the place of the bias and in the
   // promotion of sums.
   bool has_rows_unit = false;

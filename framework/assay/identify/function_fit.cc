@@ -140,9 +140,7 @@ void add_rounded(const RecordedFunction& r, std::vector<FunctionCandidate>& all)
   const auto rounded = [&](const char* name, const auto& round) {
     std::vector<double> values;
     for (const double exact : r.exact) values.push_back(round(exact));
-    FunctionCandidate candidate;
-    candidate.name = name;
-    candidate.machine = kReferenceMachine;
+    FunctionCandidate candidate{.name = name, .machine = std::string(kReferenceMachine)};
     add_candidate(r, candidate, Tensor::from_values(output, r.output.shape(), values), all);
   };
   if (output.precision >= 24) return;
@@ -363,8 +361,7 @@ FunctionReport identify_function(const Case& c, const Tensor& output, int thread
                            x.view().values(),
                            output.view().values(),
                            golden_result(bare, threads).view().values()};
-  FunctionReport report;
-  report.elements = output.size();
+  FunctionReport report{.elements = output.size()};
   add_errors(r, report);
   const std::vector<std::size_t> order = ascending(r.x);
   add_ranges(r, order, report);

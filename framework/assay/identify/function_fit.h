@@ -20,7 +20,7 @@ struct FunctionCandidate {
   std::string name;
   std::string machine;  // the machine in the form that --machine takes
   // Parameters of the case that this way needs in addition to the case's own.
-  std::map<std::string, Attribute> parameters;
+  std::map<std::string, Attribute> parameters = {};
   std::int64_t differ = 0;  // number of elements with other bits (all NaN are equal)
   std::int64_t first = -1;  // row-major index of the first element that differs, or -1
 };
@@ -50,9 +50,9 @@ struct FunctionRange {
 
 struct FunctionReport {
   std::int64_t elements = 0;
-  UlpErrors errors;
+  UlpErrors errors = {};
   // Ranges of inputs, ascending, with about equally many finite inputs each.
-  std::vector<FunctionRange> ranges;
+  std::vector<FunctionRange> ranges = {};
   // The number of elements in which a NaN or infinity is wrong: the output or the exact value is
   // NaN or infinite, and the rounded exact value is not the output. special_at is the index of the
   // first such element.
@@ -68,10 +68,10 @@ struct FunctionReport {
   std::int64_t unsteady = 0;
   double unsteady_at = 0;
   // The candidates that give every bit. They are one class, because their bits agree.
-  std::vector<FunctionCandidate> fits;
+  std::vector<FunctionCandidate> fits = {};
   // The three candidates that differ in the fewest elements, of those that do not give every bit.
-  std::vector<FunctionCandidate> nearest;
-  std::vector<FunctionBound> bounds;
+  std::vector<FunctionCandidate> nearest = {};
+  std::vector<FunctionBound> bounds = {};
 
   // Returns "found" if a candidate gives every bit, "bounded" if none does but a bound holds, and
   // "none" otherwise.

@@ -7,19 +7,11 @@
 #include "assay/base/text.h"
 #include "assay/cases/product.h"
 #include "assay/identify/sentence.h"
+#include "assay/identify/space.h"
 #include "assay/op/operator.h"
 
 namespace assay::identify {
 namespace {
-
-// Returns the row of a machine that sums these operands in int32, or nullptr if the machine has no
-// such row.
-const DotModel* integer_row(const Machine& machine, std::string_view input) {
-  for (const DotModel& row : machine.dots) {
-    if (row.input == input && row.accumulator.value == "int32") return &row;
-  }
-  return nullptr;
-}
 
 // A machine, and the number of elements in which its results differ from the recorded ones.
 struct IntegerFit {
@@ -46,8 +38,8 @@ bool sums_in_int32(const Case& c) {
   const auto a = c.inputs.find("a"), b = c.inputs.find("b");
   if (a == c.inputs.end() || b == c.inputs.end()) return false;
   return std::ranges::any_of(machines(), [&](const Machine& machine) {
-    return integer_row(machine, a->second.format().name) != nullptr &&
-           integer_row(machine, b->second.format().name) != nullptr;
+    return row_of(machine, a->second.format().name, true) != nullptr &&
+           row_of(machine, b->second.format().name, true) != nullptr;
   });
 }
 
@@ -58,7 +50,7 @@ Finding identify_integers(const Case& c, Finding f, int threads) {
   std::vector<IntegerFit> tried;
   std::string why;
   for (const Machine& machine : machines()) {
-    const DotModel* row = integer_row(machine, input);
+    const DotModel* row = row_of(machine, input, true);
     if (row == nullptr) continue;
     IntegerFit fit{&machine, row};
     try {

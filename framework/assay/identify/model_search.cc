@@ -197,9 +197,7 @@ class ModelSearch {
                         r.text.place);
     };
     std::ranges::stable_sort(ranked, {}, rank);
-    SearchResult result;
-    result.tried = result_.tried;
-    result.has_more = is_full();
+    SearchResult result{.tried = result_.tried, .has_more = is_full()};
     for (const Ranked& r : ranked) result.fits.push_back(*r.candidate);
     return result;
   }

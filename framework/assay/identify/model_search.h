@@ -33,7 +33,7 @@ struct SearchResult {
   // The models that give every recorded element. The one nearest to a machine's row comes first.
   // The search stops at kMostFits models, or earlier for large outputs.
   static constexpr std::size_t kMostFits = 400;
-  std::vector<Candidate> fits;
+  std::vector<Candidate> fits = {};
   std::int64_t tried = 0;
   bool has_more = false;  // true if the search stopped because too many models fit
 };

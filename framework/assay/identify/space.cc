@@ -140,8 +140,7 @@ std::vector<Candidate> each_once(const Sums& s, const std::vector<Candidate>& ca
 
 Candidate candidate_of(const Sums& s, const Machine& machine, const DotModel& row,
                        const Conversion& conversion) {
-  Candidate c;
-  c.model = row;
+  Candidate c{.model = row};
   c.model.other_input =
       conversion.compute != nullptr || s.a_format == s.b_format ? "" : s.b_format->name;
   c.compute = conversion.compute;
@@ -167,18 +166,18 @@ std::pair<std::string_view, std::string_view> inputs_of(const Sums& s,
   return {s.a_format->name, s.b_format->name};
 }
 
-const DotModel* row_for(const Machine& machine, std::string_view input) {
+}  // namespace
+
+const DotModel* row_of(const Machine& machine, std::string_view input, bool integers) {
   for (const DotModel& row : machine.dots) {
-    if (row.input == input && row.accumulator.value != "int32") return &row;
+    if (row.input == input && (row.accumulator.value == "int32") == integers) return &row;
   }
   return nullptr;
 }
 
-}  // namespace
-
 const DotModel* row_of(const Sums& s, const Machine& machine, const Conversion& conversion) {
   const auto [a, b] = inputs_of(s, conversion);
-  return row_for(machine, b) == nullptr ? nullptr : row_for(machine, a);
+  return row_of(machine, b, false) == nullptr ? nullptr : row_of(machine, a, false);
 }
 
 std::vector<Candidate> row_candidates(const Sums& s, const Conversion& conversion) {

@@ -57,6 +57,9 @@ std::vector<Candidate> each_once(const Sums& sums, const std::vector<Candidate>&
 Candidate candidate_of(const Sums& sums, const Machine& machine, const DotModel& row,
                        const Conversion& conversion);
 
+// Returns the machine's row that takes operands of this format, and sums them in int32 if
+// `integers` is true, in floats if not. Returns nullptr if the machine has no such row.
+const DotModel* row_of(const Machine& machine, std::string_view input, bool integers);
 // Returns the machine's row that takes the operands after the conversion, or nullptr if it has
 // none.
 const DotModel* row_of(const Sums& sums, const Machine& machine, const Conversion& conversion);

@@ -99,8 +99,7 @@ class Search {
   }
 
   SumOrderFinding run() {
-    SumOrderFinding found;
-    found.sums = static_cast<std::int64_t>(rows_.size());
+    SumOrderFinding found{.sums = static_cast<std::int64_t>(rows_.size())};
     const SumOrderSpace space(*lengths_.rbegin());
     std::vector<SumOrderModel> models;
     for (const SumStage& stage : space.whole) {

@@ -46,18 +46,18 @@ struct SumOrderFinding {
   SumOrderOutcome outcome = SumOrderOutcome::kNone;
   // The models that give every sum. If several models have the same tree, only the one with the
   // fewest parameters is listed. Likely trees come first.
-  std::vector<SumOrderModel> fits;
+  std::vector<SumOrderModel> fits = {};
   bool has_more = false;  // true if the search stopped because kMostFits trees fit
   // The first of `fits`. If no model fits, the one that gives the most sums.
-  SumOrderModel nearest;
-  std::int64_t agree = 0;  // number of recorded sums that `nearest` gives
+  SumOrderModel nearest = {};
+  std::int64_t agree = 0;  // number of sums that `nearest` gives
   std::int64_t sums = 0;   // number of all sums without NaN or infinity
-  std::int64_t tried = 0;  // number of models that were tried
-  double by_chance = 0;    // expected number of wrong models that give every sum by chance
+  std::int64_t tried = 0;  // number of models tried
+  double by_chance = 0;    // expected number of wrong models that give every sum
   // The formats of the first stage's partial sums with which a model fits, by name. If there is
   // only one, the format is decided, even if the tree is not.
-  std::vector<std::string> formats;
-  std::vector<SumOrderEvidence> evidence;  // only for kFound
+  std::vector<std::string> formats = {};
+  std::vector<SumOrderEvidence> evidence = {};  // only for kFound
 };
 
 // The largest number of terms of a sum that is searched.

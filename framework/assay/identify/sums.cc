@@ -273,8 +273,7 @@ Trial::Trial(const Sums& sums, const Operands& operands, const Candidate& candid
       quick_(model_),
       operands_(operands),
       finite_(!sums.has_specials) {
-  KSplit simple;
-  simple.terms = candidate.split.terms;
+  KSplit simple{.terms = candidate.split.terms};
   if (candidate.in_two_terms || candidate.split != simple) {
     order_ = k_order(candidate.split, candidate.in_two_terms, sums.k, candidate.inner_interval);
   }

@@ -20,7 +20,7 @@ struct Candidate {
   DotModel model;
   // The division of K. Parts of one length that are added in float32 in ascending order stand for
   // split_k and for promotion_interval.
-  KSplit split;
+  KSplit split = {};
   // Inside each part, partial sums are promoted after this number of terms, which is less than
   // `split.terms`. 0 means never.
   std::int64_t inner_interval = 0;

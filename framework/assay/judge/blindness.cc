@@ -56,7 +56,8 @@ double blind_share_by_trial(const TensorView& expected, const Format& output,
     sizes.push_back(magnitude_at(expected, i));
     if (sizes.back() != 0) order.push_back(i);
   }
-  std::ranges::stable_sort(order, {}, [&](std::int64_t i) { return sizes[at(i)]; });
+  std::ranges::stable_sort(order, {},
+                           [&](std::int64_t i) { return sizes[static_cast<std::size_t>(i)]; });
   const Tensor zero = Tensor::from_values(
       output, {}, std::vector<double>(static_cast<std::size_t>(parts_of_one(output))));
   const auto holds = [&](std::size_t zeros) {

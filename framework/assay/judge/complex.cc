@@ -164,10 +164,7 @@ class ComplexJudge {
     if (!finding.missed) return;
     found.within_one_ulp = false;  // complex numbers have no order, so they have no ulps
     found.unmeetable += is_unmeetable(finding, a, raw) ? 1 : 0;
-    Mismatch mismatch;
-    mismatch.linear = offset_ + position;
-    mismatch.error = finding.error;
-    mismatch.bound = finding.bound;
+    Mismatch mismatch{.linear = offset_ + position, .error = finding.error, .bound = finding.bound};
     found.count_mismatch(mismatch, finding.special);
     if (!found.lists(mismatch, listed_)) return;
     Mismatch::Part imaginary;

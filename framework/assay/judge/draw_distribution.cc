@@ -45,14 +45,13 @@ struct Drawn {
     if (!std::isfinite(value)) ++verdict.special_mismatches;
     if (!first_impossible) first_impossible = i;
     if (verdict.worst.size() >= options.worst || std::isnan(wanted)) return;
-    Mismatch m;
-    m.linear = i;
-    m.index = actual.multi_index(i);
-    m.actual_bits = actual.bits_at(i);
-    m.expected_bits = encode(*actual.format, wanted);
-    m.actual = value;
-    m.expected = wanted;
-    m.error = std::abs(value - wanted);
+    Mismatch m{.linear = i,
+               .index = actual.multi_index(i),
+               .actual_bits = actual.bits_at(i),
+               .expected_bits = encode(*actual.format, wanted),
+               .actual = value,
+               .expected = wanted,
+               .error = std::abs(value - wanted)};
     verdict.worst.push_back(std::move(m));
   }
 };
@@ -524,17 +523,11 @@ std::string LawSpec::text() const {
 LawSpec parse_law(std::string_view text) {
   const FloatEnvironment environment;
   const SpecText spec("distribution", text);
-  const auto row = find_row(kLaws, spec.name(), &Law::name);
-  if (row == std::end(kLaws)) {
-    spec.refuse(unknown_word("law", spec.name(), names_of(kLaws)));
-  }
-  LawSpec made;
-  made.law = row;
-  std::vector<std::string> keys;
-  for (const LawParameter& p : row->parameters) {
-    keys.emplace_back(p.name);
-    made.values.push_back(p.default_value);
-  }
+  const Law* const row = find_row(kLaws, spec.name(), &Law::name);
+  if (row == nullptr) spec.refuse(unknown_word("law", spec.name(), names_of(kLaws)));
+  LawSpec made{.law = row};
+  std::vector<std::string> keys = names_of(row->parameters);
+  for (const LawParameter& p : row->parameters) made.values.push_back(p.default_value);
   keys.emplace_back("delta");
   spec.check_keys(row->name, keys);
   for (const SpecText::Setting& s : spec.settings()) {
@@ -585,11 +578,8 @@ Verdict judge_distribution(const TensorView& actual, const TensorView& expected,
                            const JudgeOptions& options) {
   const FloatEnvironment environment;
   const LawSpec spec = parse_law(bound.distribution);
-  Verdict verdict;
-  verdict.bound = bound;
-  verdict.format = actual.format;
-  verdict.shape = actual.shape;
-  verdict.sites = actual.size();
+  Verdict verdict{
+      .sites = actual.size(), .bound = bound, .format = actual.format, .shape = actual.shape};
   if (verdict.sites == 0) return verdict.decide(Outcome::kUntrusted, kNoElements);
   Bound complete = bound;
   if (std::string open = complete_law(complete, [](auto) { return std::nullopt; }); !open.empty()) {

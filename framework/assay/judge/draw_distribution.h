@@ -47,7 +47,7 @@ std::span<const Law> laws();
 struct LawSpec {
   const Law* law = nullptr;
   // The parameters' values, in the order of the law's parameters.
-  std::vector<std::optional<double>> values;
+  std::vector<std::optional<double>> values = {};
   double delta = 1e-6;
 
   double get(std::string_view parameter) const;

@@ -396,10 +396,7 @@ class ElementJudge {
         ++found.unmeetable;
       }
     }
-    Mismatch mismatch;
-    mismatch.linear = offset_ + position;
-    mismatch.error = finding.error;
-    mismatch.bound = finding.bound;
+    Mismatch mismatch{.linear = offset_ + position, .error = finding.error, .bound = finding.bound};
     found.count_mismatch(mismatch, finding.special);
     if (!found.lists(mismatch, options_.worst)) return;
     mismatch.actual = a;

@@ -38,10 +38,7 @@ struct Rows {
 // Returns the rows for indices into the flattened input: all indices form one row, and so do all
 // values.
 Rows one_row(const Shape& output, const Shape& source) {
-  Rows rows;
-  rows.k = element_count(output);
-  rows.n = element_count(source);
-  return rows;
+  return {.k = element_count(output), .n = element_count(source)};
 }
 
 Rows rows_of(const Shape& output, const Shape& source, std::int64_t axis) {
@@ -267,10 +264,7 @@ bool judges_single_elements(const Bound& bound) {
 
 Verdict judge_indices(const TensorView& actual, const TensorView& expected, const Bound& bound,
                       const JudgeOptions& options) {
-  Verdict verdict;
-  verdict.bound = bound;
-  verdict.format = actual.format;
-  verdict.shape = actual.shape;
+  Verdict verdict{.bound = bound, .format = actual.format, .shape = actual.shape};
   if (!options.index_source) {
     return verdict.decide(Outcome::kNotComparable,
                           formatted("standard {} needs the input that the indices point into; name "

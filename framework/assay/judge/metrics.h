@@ -22,7 +22,7 @@ struct Histogram {
   // elements above the last one. Errors of 0 count as below.
   std::int64_t below = 0, above = 0;
   // The number of each bin that is not empty, and its count, in order.
-  std::vector<std::pair<int, std::int64_t>> bins;
+  std::vector<std::pair<int, std::int64_t>> bins = {};
 
   std::int64_t total() const;
   double low(int bin) const;   // the smallest size in a bin

@@ -83,9 +83,7 @@ void add_bins(Bins& to, const Bins& more) {
 // have no error of this kind. They are subtracted.
 Histogram histogram_of(const Bins& bins, std::size_t begin, std::size_t count, int bits, int first,
                        std::int64_t excluded) {
-  Histogram h;
-  h.per_octave = 1 << bits;
-  h.below = -excluded;
+  Histogram h{.per_octave = 1 << bits, .below = -excluded};
   const auto place = [&](std::size_t bin) {
     return std::lower_bound(bins.begin(), bins.end(), bin,
                             [](const auto& entry, std::size_t b) { return entry.first < b; });

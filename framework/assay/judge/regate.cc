@@ -280,10 +280,7 @@ void look_at_blindness(const SavedResult& saved, bool is_asked, Verdict& verdict
 
 Verdict regate(const SavedResult& saved, const Bound& bound, bool blindness_is_asked) {
   const FloatEnvironment environment;
-  Verdict verdict;
-  verdict.bound = bound;
-  verdict.format = saved.format;
-  verdict.sites = saved.sites;
+  Verdict verdict{.sites = saved.sites, .bound = bound, .format = saved.format};
   if (saved.sites == 0 || saved.metrics.empty() || saved.format == nullptr) {
     verdict.decide(
         Outcome::kNotComparable,

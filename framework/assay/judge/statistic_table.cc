@@ -394,9 +394,7 @@ StatisticsResult judge_statistics(const TensorView& actual, const TensorView& ex
                                   const TensorView* reference_implementation, bool round_expected,
                                   std::span<const Limit> limits, const StatisticsOptions& options) {
   const auto refused = [](std::string why_not) {
-    StatisticsResult result;
-    result.why_not = std::move(why_not);
-    return result;
+    return StatisticsResult{.why_not = std::move(why_not)};
   };
   const bool compares = any_needs_reference(limits);
   if (compares && reference_implementation == nullptr) {

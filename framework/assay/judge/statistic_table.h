@@ -17,8 +17,8 @@
 namespace assay {
 
 struct StatisticsResult {
-  std::vector<LimitReading> readings;  // for each limit, the value of its statistic
-  bool met = false;                    // every limit holds
+  std::vector<LimitReading> readings = {};  // for each limit, the value of its statistic
+  bool met = false;                         // every limit holds
   // True if zeros in place of the output, or the negated expected values, meet all limits as well.
   bool trivial_met = false;
   double worst_ratio = 0;  // the largest value / limit among the limits that decide
@@ -28,7 +28,7 @@ struct StatisticsResult {
   std::int64_t nonzero = 0;
   std::optional<double> blind_share = {};
   // The reason if nothing can be judged: there is no usable reference implementation.
-  std::string why_not;
+  std::string why_not = {};
 };
 
 struct StatisticsOptions {

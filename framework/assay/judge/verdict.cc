@@ -112,11 +112,8 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
                   "operands and a machine; give a case with operands, and a machine",
                   bound.standard, bound.by_chance ? "expected error" : "bound"));
   }
-  Verdict verdict;
-  verdict.bound = bound;
-  verdict.format = actual.format;
-  verdict.shape = actual.shape;
-  verdict.sites = actual.size();
+  Verdict verdict{
+      .sites = actual.size(), .bound = bound, .format = actual.format, .shape = actual.shape};
   if (verdict.sites == 0) return verdict.decide(Outcome::kUntrusted, kNoElements);
   ElementFindings found;
   const MetricsRequest wanted =

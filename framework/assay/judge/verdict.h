@@ -28,15 +28,15 @@ std::string_view outcome_word(Outcome outcome);
 // An element outside its bound.
 struct Mismatch {
   std::int64_t linear = 0;  // row-major
-  std::vector<std::int64_t> index;
-  std::uint64_t actual_bits = 0, expected_bits = 0;  // bits in the output's format
+  std::vector<std::int64_t> index = {};
+  std::uint64_t actual_bits = 0, expected_bits = 0;  // in the output's format
   double actual = 0, expected = 0;                   // as compared
   double error = 0, bound = 0;
   // True if `expected` is an integer that the output's format cannot hold. Then expected_bits are
   // those of the nearest integer that it can hold.
   bool expected_is_beyond = false;
   // The distance in ulps. Empty if a value is NaN, and for complex elements.
-  std::optional<std::uint64_t> ulps;
+  std::optional<std::uint64_t> ulps = {};
   // The imaginary parts of complex elements. The members above are the real parts, except for
   // `error` and `bound`, which are magnitudes.
   struct Part {
@@ -70,21 +70,21 @@ struct Verdict {
   // tensor is tried. `blind` is empty if it is unknown.
   std::int64_t nonzero = 0;
   std::optional<std::int64_t> blind = {};
-  std::vector<Mismatch> worst;  // the mismatches with the largest error / bound first
-  std::optional<Metrics> metrics;
-  std::vector<LimitReading> readings = {};  // values of the statistics that the bound limits
-  std::vector<DrawTest> tests = {};         // tests of the draws, if the bound is a law
-  std::string because;                      // the verdict in words, one line
+  std::vector<Mismatch> worst = {};  // the largest ratios first
+  std::optional<Metrics> metrics = {};
+  std::vector<LimitReading> readings = {};  // for the bound's limits
+  std::vector<DrawTest> tests = {};         // for draws, if the bound is a law
+  std::string because = {};                 // the verdict in words, one line
   bool same_data = false;                   // the output is the golden result itself, byte for byte
   // The pattern of a failure: where its mismatches lie, and which cause explains them
   // (judge/pattern.h). Empty if there is no pattern.
-  std::string where;
-  bool explained = false;                        // true if `where` names a cause
-  std::optional<MismatchMap> mismatch_map = {};  // set if requested and if there are mismatches
-  std::vector<std::string> notes = {};           // further remarks for the reader of the report
-  Bound bound;
-  const Format* format = nullptr;  // the format of the output
-  Shape shape;
+  std::string where = {};
+  bool explained = false;                        // `where` names a cause
+  std::optional<MismatchMap> mismatch_map = {};  // if asked for, and if there are mismatches
+  std::vector<std::string> notes = {};           // what else a reader should know
+  Bound bound = {};
+  const Format* format = nullptr;  // of the actual output
+  Shape shape = {};
 
   // Sets the outcome and its reason. Returns this verdict.
   Verdict& decide(Outcome is, std::string reason);

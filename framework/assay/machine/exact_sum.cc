@@ -61,8 +61,7 @@ Head head_of(std::span<const std::int64_t> limbs, int lowest, int count, int lea
     digits[i + below] = static_cast<std::uint32_t>(sum & 0xffffffff);
     carry = sum >> 32;
   }
-  Head head;
-  head.is_negative = carry < 0;
+  Head head{.is_negative = carry < 0};
   // A negative register is replaced by its magnitude, its two's complement.
   if (head.is_negative) {
     std::uint64_t up = 1;

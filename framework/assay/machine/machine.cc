@@ -387,12 +387,9 @@ Format accumulator_format(const DotModel& model) {
 }
 
 const DotModel& dot_model(const Machine& machine, const Format& input) {
-  std::vector<std::string> names;
-  for (const DotModel& model : machine.dots) {
-    if (model.input == input.name) return model;
-    names.emplace_back(model.input);
-  }
-  refuse("the matrix unit of {} takes {}, not {}", machine.name, joined(names), input.name);
+  if (const auto* model = find_row(machine.dots, input.name, &DotModel::input)) return *model;
+  refuse("the matrix unit of {} takes {}, not {}", machine.name,
+         joined(names_of(machine.dots, &DotModel::input)), input.name);
 }
 
 }  // namespace assay

@@ -99,19 +99,14 @@ const VectorModel* find_vector_model(const Machine& machine) {
 
 const VectorModel& vector_model(const Machine& machine) {
   if (const VectorModel* found = find_vector_model(machine)) return *found;
-  std::vector<std::string> names;
-  for (const VectorModel& model : kModels) names.emplace_back(model.machine);
   refuse("assay has no vector unit of the machine {}; it has those of {}", machine.name,
-         joined(names));
+         joined(names_of(kModels, &VectorModel::machine)));
 }
 
 const VectorFormat& vector_format(const VectorModel& model, const Format& input) {
-  std::vector<std::string> names;
-  for (const VectorFormat& row : model.formats) {
-    if (row.input == input.name) return row;
-    names.emplace_back(row.input);
-  }
-  refuse("the vector unit of {} takes {}, not {}", model.machine, joined(names), input.name);
+  if (const auto* row = find_row(model.formats, input.name, &VectorFormat::input)) return *row;
+  refuse("the vector unit of {} takes {}, not {}", model.machine,
+         joined(names_of(model.formats, &VectorFormat::input)), input.name);
 }
 
 }  // namespace assay

@@ -159,8 +159,7 @@ struct Between {
 };
 
 Between between(float y, std::int64_t extent) {
-  Between b;
-  b.inside = y >= -1.0f && y <= static_cast<float>(extent);
+  Between b{.inside = y >= -1.0f && y <= static_cast<float>(extent)};
   if (!b.inside) return b;
   if (y < 0) y = 0;
   b.low = static_cast<std::int64_t>(y);

@@ -393,8 +393,7 @@ ExpectedErrors dot_errors(const Case& c, const Machine& machine, int threads) {
   Machine from_c = machine;
   from_c.bias_first.value = true;
   const Machine& summed_by = is_any_machine(machine) ? machine : from_c;
-  ExpectedErrors all;
-  all.last = &output;
+  ExpectedErrors all{.last = &output};
   if (unit.sums_exactly()) all.resize(static_cast<std::size_t>(n));
   for (std::int64_t i = 0; i < n && !unit.sums_exactly(); ++i) {
     all.append(expected_sums(c, summed_by, *unit.model, output, 1, 1, k,

@@ -165,9 +165,7 @@ ExpectedErrors elementwise_errors(const Case& c, const Machine& machine, int) {
     values[i] = c.input(operands.names[i]).view().values();
     steps[i] = c.input(operands.names[i]).shape().empty() ? 0 : 1;
   }
-  ExpectedErrors errors;
-  errors.last = &output;
-  errors.at_most = unit.any_order;
+  ExpectedErrors errors{.last = &output, .at_most = unit.any_order};
   errors.resize(static_cast<std::size_t>(element_count(operands.shape)));
   const RoundingStep step(*unit.unit);
   for (std::size_t i = 0; i < errors.mean.size(); ++i) {

@@ -15,17 +15,17 @@ namespace assay {
 // The errors that a result has before its last rounding. The last rounding is to nearest even, and
 // the exact value tells its error: see gate/error_test.h. Arrays are row-major over the result.
 struct ExpectedErrors {
-  std::vector<double> mean, variance;
+  std::vector<double> mean = {}, variance = {};
   // The largest distance of the true mean from `mean`, on both sides.
-  std::vector<double> drift;
+  std::vector<double> drift = {};
   // `shared` is the part of an element's variance that all elements of a line share, and `line` is
   // the number of the element's line. Both are empty if no two elements share an error.
-  std::vector<double> shared;
-  std::vector<std::int32_t> line;
+  std::vector<double> shared = {};
+  std::vector<std::int32_t> line = {};
   // For each line, the variance of sum sign ulp x / mean_square(), if it is known. Here x is the
   // error that an element shares with others, `sign` is the sign of the result, and `ulp` is that
   // of the result's format. If the variance is not known, all shared errors may have the same sign.
-  std::vector<double> pull;
+  std::vector<double> pull = {};
   // The format of the last rounding. If nullptr, `mean` and `variance` include the last rounding.
   const Format* last = nullptr;
   // True if correct results may have smaller errors, because they may be summed in any order.

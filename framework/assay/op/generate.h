@@ -19,8 +19,8 @@ namespace assay {
 struct Recipe {
   const Format* dtype = nullptr;  // of the inputs
   // Sizes in the operator's order: matmul takes its batch dimensions, then M, K, N.
-  std::vector<std::int64_t> sizes;
-  std::map<std::string, Attribute> attributes = {};  // parameters of the operator, and output_dtype
+  std::vector<std::int64_t> sizes = {};
+  std::map<std::string, Attribute> attributes = {};  // parameters of the operator, output_dtype
   // `distribution` applies to all inputs, except those that `distributions` names. An optional
   // input (matmul's bias) is made if `distributions` names it. Inputs that the operator makes by
   // its own rule (scales, regions) are drawn only if `distributions` names them.

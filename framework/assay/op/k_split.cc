@@ -8,8 +8,7 @@
 namespace assay {
 
 KOrder k_order(const KSplit& split, bool in_two_terms, std::int64_t k, std::int64_t promotion) {
-  KOrder all;
-  all.promotion = promotion;
+  KOrder all{.promotion = promotion};
   all.parts.order = split.order;
   all.parts.part = split.part;
   all.parts.sum = split.sum;
@@ -62,8 +61,7 @@ std::vector<Parameter> split_parameters() {
 }
 
 KSplit split_of(const Case& c) {
-  KSplit split;
-  split.terms = integer_of(c, "split_k");
+  KSplit split{.terms = integer_of(c, "split_k")};
   const Operator* op = find_operator(c.op);
   if (op == nullptr || find_parameter(*op, "split_first") == nullptr) return split;
   split.first = integer_of(c, "split_first");

@@ -34,9 +34,9 @@ struct KOrder {
     std::int64_t k;
     Pass pass;
   };
-  std::vector<Term> terms;     // empty if k runs from 0 to K over the operands as they are
-  KParts parts;                // division of the products into parts
-  std::int64_t promotion = 0;  // number of terms after which a sum is promoted. 0 means never.
+  std::vector<Term> terms = {};  // empty if k runs from 0 to K over the operands as they are
+  KParts parts = {};             // parts of these terms
+  std::int64_t promotion = 0;    // number of terms after which a sum is promoted. 0 means never.
 };
 // Returns the order of summation. A partial sum is promoted after `promotion` values of k, or never
 // if `promotion` is 0. If the operands are in two terms, the values of k up to the next promotion

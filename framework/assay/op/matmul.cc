@@ -253,8 +253,7 @@ ExpectedErrors matmul_errors(const Case& c, const Machine& machine, int threads)
   const MatrixUnit unit = matrix_unit({c, machine, output, threads});
   const MatmulShape s = matmul_shape(c);
   const std::vector<double> bias = finite_or_zero(matmul_bias(c));
-  ExpectedErrors all;
-  all.last = &output;
+  ExpectedErrors all{.last = &output};
   if (unit.sums_exactly()) {
     all.resize(static_cast<std::size_t>(element_count(s.output)));
     return all;

@@ -155,9 +155,8 @@ void normalised_in_any_order(const Norm& norm, const ChanceUnit& unit, Row& of,
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double w = weight.empty() ? 1 : weight[i], b = bias.empty() ? 0 : bias[i];
     const double d = x[i] - mean.value, y = d * f * w, shift = mean.value * f * w;
-    RowElement element;
-    element.number = Uncertain::inexact(y + b);
-    element.shared = square(f * w) * mean.variance + square(d * w) * of_factor;
+    RowElement element{.number = Uncertain::inexact(y + b),
+                       .shared = square(f * w) * mean.variance + square(d * w) * of_factor};
     double own = 4 * square(y);
     if (norm.subtracts_mean()) {
       own += square(x[i] * f * w) + square(std::abs(b) + std::abs(shift));
@@ -217,8 +216,7 @@ void normalised(const Norm& norm, const ChanceUnit& unit, Row& of, const Take& t
   factor.round(after);
   for (std::size_t i = 0; i < centred.size(); ++i) {
     const Uncertain& d = centred[i];
-    RowElement element;
-    element.number = Uncertain::inexact(d.value * factor.value);
+    RowElement element{.number = Uncertain::inexact(d.value * factor.value)};
     element.number.mean = d.value * factor.mean + factor.value * d.mean;
     element.shared = square(factor.value) * of_mean + square(d.value) * factor.variance;
     element.number.variance = square(factor.value) * d.variance + element.shared;
@@ -237,9 +235,7 @@ ExpectedErrors norm_errors(const Case& c, const Machine& machine, NormKind kind,
   const std::vector<double> weight = finite_or_zero(norm.vector<double>("weight", norm.has_weight)),
                             bias = finite_or_zero(norm.vector<double>("bias", norm.has_bias));
   const auto n = static_cast<std::size_t>(c.input("x").size());
-  ExpectedErrors errors;
-  errors.last = &output;
-  errors.at_most = unit.any_order;
+  ExpectedErrors errors{.last = &output, .at_most = unit.any_order};
   errors.resize(n);
   errors.shared.resize(n);
   errors.line.resize(n);

@@ -397,9 +397,8 @@ SumRoundings sum_roundings(const Case& c, std::int64_t n, const Format& input,
                            const RoundoffBounds& bounds) {
   const SumOrder order = asked_order(c);
   const Format& unit = unit_format(c, input);
-  SumRoundings r;
-  r.u = bounds.unit;
-  r.wide_u = std::min(bounds.unit, unit_roundoff(last_format(c, order, unit)));
+  SumRoundings r{.u = bounds.unit,
+                 .wide_u = std::min(bounds.unit, unit_roundoff(last_format(c, order, unit)))};
   if (order.plan) {
     const SumSchedule::Depth depth = SumSchedule(*order.plan, n).depth();
     r.steps = depth.first;

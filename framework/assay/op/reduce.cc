@@ -354,9 +354,7 @@ ExpectedErrors reduce_errors(const Case& c, const Machine& machine, int threads)
   const Format& input = operand_format(c, {"x"}, output);
   const ChanceUnit unit = chance_unit(c, machine, input);
   const AxisExtent e = reduced_extent(c);
-  ExpectedErrors errors;
-  errors.last = &output;
-  errors.at_most = unit.any_order;
+  ExpectedErrors errors{.last = &output, .at_most = unit.any_order};
   errors.resize(static_cast<std::size_t>(e.outer * e.inner));
   if (what == Reduce::kMax) return errors;  // a maximum is rounded only to the output's format
   const RoundingStep after(*unit.after);

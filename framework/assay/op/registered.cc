@@ -66,9 +66,7 @@ void check_parameter(const Operator& row, const Parameter& p) {
   }
   std::string problem;
   try {
-    Operator alone;
-    alone.name = row.name;
-    alone.parameters = {p};
+    Operator alone{.name = row.name, .parameters = {p}};
     if (const auto value = default_value(p)) {
       problem = parameter_problem(alone, {{p.name, *value}});
     }

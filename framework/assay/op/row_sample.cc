@@ -39,8 +39,7 @@ Drawn draw_rows(const RowSample& sample, std::string_view name, std::int64_t mat
                 std::int64_t rows) {
   Random random(sample.seed, stream_of(formatted("sampled rows of {}", name)));
   const std::int64_t asked = std::min(sample.rows, matrices * rows);
-  Drawn drawn;
-  drawn.matrices = draw_numbers(std::min(asked, matrices), matrices, random);
+  Drawn drawn{.matrices = draw_numbers(std::min(asked, matrices), matrices, random)};
   const auto count = std::ssize(drawn.matrices);
   drawn.of_each = (asked + count - 1) / count;
   for (std::int64_t m = 0; m < count; ++m) {
@@ -206,8 +205,7 @@ SampledRows sample_rows(const Case& c, const RowSample& sample) {
     refuse_case(c.name, why_not);
   }
   if (sample.rows < 1) refuse("a sample has at least one row");
-  SampledRows sampled;
-  sampled.test_case = c.without_tensors();
+  SampledRows sampled{.test_case = c.without_tensors()};
   is_product(c) ? sample_product(c, sample, sampled) : sample_attention(c, sample, sampled);
   return sampled;
 }

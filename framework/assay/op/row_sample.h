@@ -32,11 +32,11 @@ struct SampledRows {
   // The case of the drawn rows, with the operator, attributes and inputs of the original. The first
   // input has only the drawn rows. If the output has several matrices, the inputs keep only those
   // matrices from which a row was drawn. The case has no golden result and no outputs.
-  Case test_case;
+  Case test_case = {};
   // The positions of the drawn rows among all rows of the output, counted through its matrices, in
   // ascending order.
-  std::vector<std::int64_t> rows;
-  Shape output;         // shape of the whole output
+  std::vector<std::int64_t> rows = {};
+  Shape output = {};    // shape of the whole output
   std::int64_t of = 0;  // number of rows of the whole output
 
   // Returns the drawn rows of an output that has the whole shape, in the shape of the case's

@@ -320,8 +320,7 @@ ExpectedErrors scaled_matmul_errors(const Case& c, const Machine& machine, int t
   const RoundingStep step(float32);
   const bool fused = fused_of(c, machine), any = is_any_machine(machine);
   const auto count = static_cast<std::size_t>(s.m * s.n);
-  ExpectedErrors all;
-  all.last = &output;
+  ExpectedErrors all{.last = &output};
   for (std::int64_t batch = 0; batch < s.batch; ++batch) {
     const std::vector<double> a = finite_or_zero(matmul_matrix(c, "a", batch).values()),
                               b = finite_or_zero(matmul_matrix(c, "b", batch).values());

@@ -237,8 +237,7 @@ std::string operators(const GateReport& report) {
   std::map<std::string, std::map<std::string_view, std::int64_t>> counts;
   std::map<std::string_view, std::int64_t> all = outcome_counts(report);
   for (const CaseReport* c : worst_outputs(report)) ++counts[c->op][c->outcome_text()];
-  std::vector<std::string> names;
-  for (const auto& [name, by_outcome] : counts) names.push_back(name);
+  std::vector<std::string> names = keys_of(counts);
   std::ranges::stable_sort(names, natural_less);
   constexpr std::size_t kFew = 8;
   std::string out = formatted(

@@ -258,8 +258,7 @@ DistributionSpec parse_distribution(std::string_view text) {
   const SpecText given("distribution", text);
   const Distribution& row = row_named("distribution", kDistributions, given.name());
   given.check_keys(row.name, names_of(row.parameters));
-  DistributionSpec spec;
-  spec.distribution = &row;
+  DistributionSpec spec{.distribution = &row};
   for (std::size_t i = 0; i < row.parameters.size(); ++i) {
     const Parameter& p = row.parameters[i];
     const SpecText::Setting* setting = given.find(p.name);

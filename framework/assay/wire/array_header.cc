@@ -72,10 +72,8 @@ std::vector<ArrayHeader> read_safetensors_header(const std::string& text) {
   for (const auto& [name, entry] : table.items()) {
     if (name == "__metadata__") continue;
     if (!entry.is_object()) wrong(name, "an object {...} is expected");
-    ArrayHeader array;
-    array.name = name;
-    array.dtype = dtype_in(entry, name);
-    array.shape = whole_numbers(entry, "shape", name);
+    ArrayHeader array{
+        .name = name, .dtype = dtype_in(entry, name), .shape = whole_numbers(entry, "shape", name)};
     const std::vector<std::int64_t> offsets = whole_numbers(entry, "data_offsets", name);
     if (offsets.size() != 2 || offsets[0] > offsets[1]) {
       wrong(name, "'data_offsets' must be where its bytes begin and end");

@@ -11,8 +11,8 @@
 namespace assay::wire {
 
 struct ArrayHeader {
-  std::string name, dtype;  // `dtype` is the file's own word, or "" if the file has none
-  std::optional<Shape> shape;
+  std::string name = {}, dtype = {};  // `dtype` is the file's own word, or "" if the file has none
+  std::optional<Shape> shape = {};
   // The array's first byte in the file, and the end of its bytes. Set only for safetensors.
   std::int64_t begin = 0, end = 0;
 };

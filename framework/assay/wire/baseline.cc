@@ -44,13 +44,12 @@ BaselineEntry entry_of(const Json& json, const std::string& where) {
       json,
       {"file", "case", "source_name", "output_name", "producer", "standard", "repeats", "metrics"},
       where);
-  BaselineEntry entry;
-  entry.file = text_of(json, "file", where);
-  entry.name = text_of(json, "case", where);
-  entry.source_name = text_of(json, "source_name", where);
-  entry.output = text_of(json, "output_name", where);
-  entry.producer = text_of(json, "producer", where);
-  entry.standard = text_of(json, "standard", where);
+  BaselineEntry entry{.file = text_of(json, "file", where),
+                      .name = text_of(json, "case", where),
+                      .producer = text_of(json, "producer", where),
+                      .output = text_of(json, "output_name", where),
+                      .source_name = text_of(json, "source_name", where),
+                      .standard = text_of(json, "standard", where)};
   if (entry.name.empty()) wrong(where, "'case' is missing");
   const auto repeats = count_of(json, "repeats", where).value_or(1);
   if (repeats < 1 || repeats > 1000000) wrong(where, "'repeats' must be from 1 to 1000000");

@@ -301,8 +301,7 @@ const Machine& read_machine(const std::string& path) {
 }
 
 std::vector<DotModel> parse_machine(const std::string& text, const std::string& source) {
-  Stored stored;
-  stored.path = source;
+  Stored stored{.path = source};
   parse(text, stored);
   return stored.dots;
 }

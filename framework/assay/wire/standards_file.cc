@@ -104,8 +104,7 @@ void read_limits(CustomStandard& standard, std::string_view dtype, const Json& l
 void read_row(CustomStandard& standard, std::string_view dtype, const Json& row,
               const std::string& where) {
   check_keys(row, kToleranceKeys, where);
-  ToleranceRow rule;
-  rule.dtype = dtype;
+  ToleranceRow rule{.dtype = dtype};
   const bool tolerance = row.contains("rtol") || row.contains("atol");
   const auto goes_with = [&](const char* key, bool with, const char* what) {
     if (row.contains(key) && !with) wrong(where, "'{}' is only for {}", key, what);
