@@ -42,10 +42,9 @@ AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOption
   if (is_attention(c)) return check_attention(c, output, options);
   const bool product = is_product(c);
   if (!product && !c.output().golden) {
-    return refuse(
-        formatted("checksums need a product's operands a and b, or a golden result; case {} has "
-                  "neither",
-                  c.name));
+    return refuse(formatted(
+        "checksums need a product's operands a and b, or a golden result; case {} has neither",
+        c.name));
   }
   if (std::string why_not = why_not_output(c, *output.format); !why_not.empty()) {
     return refuse(std::move(why_not));

@@ -152,10 +152,8 @@ AbftChecker AbftChecker::of_product(const TensorView& a, const TensorView& b, Ab
                                     std::vector<double> bias) {
   const FloatEnvironment environment;
   if (a.rank() != 2 || b.rank() != 2 || a.shape[1] != b.shape[0]) {
-    refuse(
-        "a {} and b {} do not multiply: a matrix product takes [M, K] "
-        "and [K, N]",
-        shape_text(a.shape), shape_text(b.shape));
+    refuse("a {} and b {} do not multiply: a matrix product takes [M, K] and [K, N]",
+           shape_text(a.shape), shape_text(b.shape));
   }
   if (!bias.empty() && static_cast<std::int64_t>(bias.size()) != b.shape[1]) {
     refuse("a bias of {} values does not fit {} columns", bias.size(), b.shape[1]);

@@ -53,11 +53,10 @@ constexpr ThresholdParameter kDelta = {
     "delta", "false-alarm budget over all checks of a case, a probability", &Spec::delta};
 constexpr ThresholdParameter kKappa = {
     "kappa", "how many deviations, instead of what follows from delta", &Spec::kappa};
-constexpr ThresholdParameter kCoarse = {
-    "coarse",
-    "1: inputs reach few bits below the output's ulp, so that ulp^2 / 8 takes the place of "
-    "ulp^2 / 12",
-    &Spec::coarse};
+constexpr ThresholdParameter kCoarse = {"coarse",
+                                        "1: inputs reach few bits below the output's ulp, so that "
+                                        "ulp^2 / 8 takes the place of ulp^2 / 12",
+                                        &Spec::coarse};
 constexpr ThresholdParameter kVariant = {"variant", "which of its variants", &Spec::variant};
 constexpr ThresholdParameter kEMax = {"e_max", "the machine's, instead of the variant's",
                                       &Spec::e_max};
@@ -191,10 +190,9 @@ constexpr Threshold kThresholds[] = {
      .form = rounding_variance_form,
      .why_not = why_not_rounding_variance},
     {.name = "residual_compensated",
-     .summary =
-         "the kernel's own R = sum (c32 - c16) is added to the row sum: accumulation alone "
-         "is left; |R| is held to the tail of the outputs' rounding errors as well, or each cast "
-         "where C before it is given",
+     .summary = "the kernel's own R = sum (c32 - c16) is added to the row sum: accumulation alone "
+                "is left; |R| is held to the tail of the outputs' rounding errors as well, or each "
+                "cast where C before it is given",
      .source = "assay (docs/abft.md)",
      .validity = "as rounding_variance; needs R of each check (a recorded output's residual) or C "
                  "before its cast (its accumulator)",
@@ -250,9 +248,8 @@ constexpr Threshold kThresholds[] = {
     {.name = "sea_abft",
      .summary = "((K + 2N - 2) ||A_i|| sum_j ||B_j|| + K ||b|| ||A_i||) 2u, b the row sums of B",
      .source = "simplified error analysis ABFT, as stated in V-ABFT's artifact",
-     .validity =
-         "worst case, raised where the formula is none: underflow, and accumulators of fewer "
-         "bits than the output (docs/abft.md); thousands of times the errors",
+     .validity = "worst case, raised where the formula is none: underflow, and accumulators of "
+                 "fewer bits than the output (docs/abft.md); thousands of times the errors",
      .parameters = kOfAll,
      .prepare = prepare_sea_abft,
      .form = constant_form},

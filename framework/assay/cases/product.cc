@@ -10,9 +10,7 @@ namespace {
 TensorView seen(const ProductOperands& p, const char* operand, const TensorView& stored,
                 bool transpose) {
   if (stored.rank() < 2) {
-    refuse_case(p.name,
-                "{} needs '{}' with at least two dimensions; "
-                "its shape is {}",
+    refuse_case(p.name, "{} needs '{}' with at least two dimensions; its shape is {}",
                 p.op.empty() ? "a product" : p.op, operand, shape_text(stored.shape));
   }
   return transpose ? stored.transposed() : stored;

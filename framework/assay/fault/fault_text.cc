@@ -210,8 +210,7 @@ std::vector<std::string> fault_help() {
   add("  output=NAME", "which one, of a case that has several outputs [inject]");
   add("  at=I:J",
       "this element, or the row, column, tile or period that holds it (an index a dimension, or "
-      "one "
-      "row-major position)");
+      "one row-major position)");
   add("  seed=N, count=N", "otherwise: count different ones at random, addressed by the seed");
   lines.emplace_back();
   lines.emplace_back("as in: flip,bit=14,direction=0to1,site=tile or add,ulps=2,at=3:17");

@@ -337,8 +337,7 @@ void look_at_integers(Drawn& d) {
   }
   d.untold = [&d](double limit) {
     return formatted(
-        "a distribution function that is less than {} off is not told from the law by {} "
-        "draws",
+        "a distribution function that is less than {} off is not told from the law by {} draws",
         short_number(function_resolution(d.size(), limit)), grouped(d.size()));
   };
   d.constant_passes = [&d, values](double limit) {

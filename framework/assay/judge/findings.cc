@@ -193,11 +193,9 @@ void settle(Verdict& verdict, ElementFindings found,
           ? formatted("; {} are allowed", grouped(bound.forgiven(verdict.sites)))
           : "";
   if (mismatches && found.unmeetable == verdict.mismatches) {
-    verdict.decide(
-        Outcome::kUntrusted,
-        formatted("{} miss {}, which is below half a {} ulp there: the correctly rounded "
-                  "result misses it too",
-                  counts, bound.text(), verdict.format->name));
+    verdict.decide(Outcome::kUntrusted, formatted("{} miss {}, which is below half a {} ulp there: "
+                                                  "the correctly rounded result misses it too",
+                                                  counts, bound.text(), verdict.format->name));
   } else if (mismatches) {
     verdict.decide(Outcome::kFail,
                    formatted("{} {}{}{}", counts, difference_words(bound, verdict.mismatches),

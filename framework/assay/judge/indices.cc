@@ -56,8 +56,7 @@ Rows rows_of(const Shape& output, const Shape& source, std::int64_t axis) {
   if (output != wanted && output != reduced) {
     rows.why_not = formatted(
         "indices of shape {} along axis {} do not fit an input of shape {}: all other extents "
-        "agree, "
-        "or the axis is left out",
+        "agree, or the axis is left out",
         shape_text(output), along, shape_text(source));
     return rows;
   }
@@ -285,8 +284,7 @@ Verdict judge_indices(const TensorView& actual, const TensorView& expected, cons
   if (source.format->is_complex()) {
     return verdict.decide(
         Outcome::kNotComparable,
-        formatted("the indices point into {}, and values at them are compared as real "
-                  "numbers",
+        formatted("the indices point into {}, and values at them are compared as real numbers",
                   source.format->name));
   }
   const IndexRule rule = index_rule(bound.standard).value_or(IndexRule{});

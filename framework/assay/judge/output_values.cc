@@ -161,10 +161,9 @@ CauseText special_values(const FailedElements& failed) {
           "overflow?",
           true};
     }
-    return {
-        formatted("the output is infinite at {} of {}{}, where finite values are expected: "
-                  "does it overflow?",
-                  count(infinities), failed.mismatches_text(), in_lines(failed, infinities))};
+    return {formatted(
+        "the output is infinite at {} of {}{}, where finite values are expected: does it overflow?",
+        count(infinities), failed.mismatches_text(), in_lines(failed, infinities))};
   }
   return {};
 }

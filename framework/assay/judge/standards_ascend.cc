@@ -291,18 +291,16 @@ constexpr Standard mixed_rule(std::string_view name, std::string_view source,
 
 constexpr Standard kAscendStandards[] = {
     {.name = "triton_ascend",
-     .source =
-         "Triton-Ascend's debugging guide, compare_precision: rtol = atol by dtype, NaN equal "
-         "(its code is relative to the output)",
+     .source = "Triton-Ascend's debugging guide, compare_precision: rtol = atol by dtype, NaN "
+               "equal (its code is relative to the output)",
      .publication = {"triton-lang/triton-ascend", "271350ab6ceb",
                      "docs/zh/debug_guide/precision.md", "2026-07-01"},
      .round_expected = true,
      .nan_equal = true,
      .rows = kTritonAscend},
     {.name = "triton_ascend_tests",
-     .source =
-         "Triton-Ascend's unit tests, validate_cmp: rtol = atol by dtype, NaN equal (its code is "
-         "relative to the output)",
+     .source = "Triton-Ascend's unit tests, validate_cmp: rtol = atol by dtype, NaN equal (its "
+               "code is relative to the output)",
      .publication = {"triton-lang/triton-ascend", "a84b1eb52b62",
                      "third_party/ascend/unittest/pytest_ut/test_common.py", "2026-04-27"},
      .round_expected = true,

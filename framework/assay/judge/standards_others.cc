@@ -320,9 +320,8 @@ constexpr Standard kOtherStandards[] = {
      .nan_equal = true,
      .rows = kXla},
     {.name = "jax",
-     .source =
-         "JAX's test utilities, assertAllClose: rtol = atol by dtype (its gradient checks have "
-         "other numbers, times the number of elements)",
+     .source = "JAX's test utilities, assertAllClose: rtol = atol by dtype (its gradient checks "
+               "have other numbers, times the number of elements)",
      .publication = {"jax-ml/jax", "a192b4348b25", "jax/_src/public_test_util.py", "2026-03-02"},
      .round_expected = true,
      .nan_equal = true,

@@ -14,10 +14,9 @@ constexpr FunctionLibrary kLibraries[] = {
     {.name = "cuda",
      .summary = "CUDA's functions, as code is compiled for them by default",
      .how = Provenance::kDocumented,
-     .source =
-         "CUDA C++ Programming Guide 12, mathematical functions, tables of maximum ulp errors "
-         "(float32, float64; from extensive tests, not guaranteed); CUDA Math API (float16, "
-         "bfloat16: rounded to nearest even)"},
+     .source = "CUDA C++ Programming Guide 12, mathematical functions, tables of maximum ulp "
+               "errors (float32, float64; from extensive tests, not guaranteed); CUDA Math API "
+               "(float16, bfloat16: rounded to nearest even)"},
     {.name = "cuda_fast",
      .summary = "CUDA's intrinsics, which -use_fast_math and Triton's exp take",
      .how = Provenance::kDocumented,

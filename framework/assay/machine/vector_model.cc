@@ -62,10 +62,9 @@ constexpr VectorModel kModels[] = {
      .fused = {true, kAssumed},
      .tanh_by_exp = {true, kDocumented},
      .functions = {"cann", kAssumed},
-     .source =
-         "the vendor's documents: saturating with CTRL[48] = 0, IEEE with 1; they disagree about "
-         "subnormals, and do not say how often a multiply-add rounds; tanh by the vendor's "
-         "library; Ascend C's Cast gives int8 of float16 alone",
+     .source = "the vendor's documents: saturating with CTRL[48] = 0, IEEE with 1; they disagree "
+               "about subnormals, and do not say how often a multiply-add rounds; tanh by the "
+               "vendor's library; Ascend C's Cast gives int8 of float16 alone",
      .int8_from = {"float16", kDocumented}},
     simt("hopper"),
     simt("ampere"),

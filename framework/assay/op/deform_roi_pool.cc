@@ -342,10 +342,9 @@ DerivedTolerance deform_roi_pool_tolerance(const Case& c) {
         for (std::int64_t pw = 0; pw < p.pooled_width; ++pw) {
           if (weights_of(p, side, d, d == 1 ? ph : pw, p.shift(roi, d, ph, pw)).nearest_edge <=
               own) {
-            refuse(c,
-                   formatted("no tolerance can be derived: float32 may find a sample of roi {} on "
-                             "the other side of an edge",
-                             roi));
+            refuse(c, formatted("no tolerance can be derived: float32 may find a sample of roi {} "
+                                "on the other side of an edge",
+                                roi));
           }
         }
       }
@@ -370,11 +369,10 @@ DerivedTolerance deform_roi_pool_tolerance(const Case& c) {
   const double atol =
       (2 * error * step + (7 + samples) * u * largest) * (1 + unit_roundoff(output)) +
       min_subnormal(output);
-  return {
-      unit_roundoff(output), atol,
-      formatted("rtol: half a {} ulp; atol: coordinates off by at most {}, pixels {} apart and at "
-                "most {}",
-                output.name, short_number(error), short_number(step), short_number(largest))};
+  return {unit_roundoff(output), atol,
+          formatted("rtol: half a {} ulp; atol: coordinates off by at most {}, pixels {} apart and "
+                    "at most {}",
+                    output.name, short_number(error), short_number(step), short_number(largest))};
 }
 
 }  // namespace

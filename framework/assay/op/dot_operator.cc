@@ -419,9 +419,7 @@ DerivedTolerance dot_tolerance(const Case& c) {
   if (const Machine* machine = machine_of(c); machine != nullptr && sums_in_float16(c, output)) {
     const DotModel& row = dot_model(*machine, a.format());
     if (row.flush_inputs.value || row.flush_sums.value) {
-      refuse_case(c.name,
-                  "no tolerance can be derived: {} flushes subnormals, and sums "
-                  "in float16",
+      refuse_case(c.name, "no tolerance can be derived: {} flushes subnormals, and sums in float16",
                   machine->name);
     }
   }
@@ -442,10 +440,9 @@ DerivedTolerance dot_tolerance(const Case& c) {
       h / (1 - h) * largest + static_cast<double>(k + 1) * min_subnormal(accumulator) / 2;
   const double rtol = unit_roundoff(output);
   return {rtol, (1 + rtol) * sum_error + min_subnormal(output) / 2,
-          formatted(
-              "rtol: half a {} ulp; atol: n u / (1 - n u) max (|c| + sum_k |a_k b_k|), n = K + 1, "
-              "the error of {} accumulation in any order (K = {}, sum at most {})",
-              output.name, accumulator.name, k, short_number(largest, 4))};
+          formatted("rtol: half a {} ulp; atol: n u / (1 - n u) max (|c| + sum_k |a_k b_k|), n = K "
+                    "+ 1, the error of {} accumulation in any order (K = {}, sum at most {})",
+                    output.name, accumulator.name, k, short_number(largest, 4))};
 }
 
 // The recipe's sizes are n and K. c has the output's dtype.

@@ -339,9 +339,8 @@ Operator function_row(const char* name, const char* summary,
                       std::vector<Parameter> parameters = {}) {
   parameters.push_back(
       flag_parameter("fast_functions",
-                     "results may be as far off as the machine's fast functions "
-                     "(CUDA's intrinsics), where such are known; emulated they are as "
-                     "without it"));
+                     "results may be as far off as the machine's fast functions (CUDA's "
+                     "intrinsics), where such are known; emulated they are as without it"));
   return {.name = name,
           .summary = summary,
           .inputs = {{.name = "x", .shape = "(...)"}},

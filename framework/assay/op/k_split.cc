@@ -74,10 +74,8 @@ KSplit split_of(const Case& c) {
     const auto word = c.text(name);
     if (!word || *word == "float32") return nullptr;
     if (*word != "float16" && *word != "bfloat16") {
-      refuse_case(c.name,
-                  "{} is '{}'; sums of parts of K are float32, float16 or "
-                  "bfloat16",
-                  name, *word);
+      refuse_case(c.name, "{} is '{}'; sums of parts of K are float32, float16 or bfloat16", name,
+                  *word);
     }
     return &format_named(*word);
   };

@@ -303,11 +303,10 @@ DerivedTolerance matmul_tolerance(const Case& c) {
   // A sum has relative rounding errors, and absolute ones below float32's normal numbers.
   const auto k = static_cast<double>(s.k);
   const double before_bias = unit.round_before_bias && !bias.empty() ? rtol * largest + tiny : 0;
-  return {
-      rtol, (1 + rtol) * (k * 0x1p-24 * largest + (k + 1) * 0x1p-150 + before_bias) + tiny,
-      formatted("rtol: half a {} ulp; atol: K 2^-24 max sum_k |a_ik b_kj|, the error of float32 "
-                "accumulation in any order (K = {}, sum at most {})",
-                output.name, s.k, short_number(largest, 4))};
+  return {rtol, (1 + rtol) * (k * 0x1p-24 * largest + (k + 1) * 0x1p-150 + before_bias) + tiny,
+          formatted("rtol: half a {} ulp; atol: K 2^-24 max sum_k |a_ik b_kj|, the error of "
+                    "float32 accumulation in any order (K = {}, sum at most {})",
+                    output.name, s.k, short_number(largest, 4))};
 }
 
 // Sizes are batch dimensions, then M, K, N. A bias has the output's dtype.

@@ -40,8 +40,7 @@ const Format& codes_format(const Case& c, bool give_scales) {
   const Format& f = format_named(*word);
   if (!is_code_format(f)) {
     refuse_case(c.name,
-                "{} is {}; values are quantized to int8 or a float format of at most 16 "
-                "bits",
+                "{} is {}; values are quantized to int8 or a float format of at most 16 bits",
                 attribute, f.name);
   }
   return f;
@@ -465,12 +464,11 @@ DerivedTolerance dequantize_tolerance(const Case& c) {
   if (!output.is_float() || output.specials == Specials::kTapered) no_tolerance(c);
   const bool one = &output == &format_named("float32");
   const double u = one ? 0 : unit_roundoff(output);
-  return {
-      kRoundoff + u + kRoundoff * u,
-      (min_subnormal(format_named("float32")) + (one ? 0 : min_subnormal(output))) / 2,
-      formatted("rtol, atol: the product rounded to float32{}, and half the smallest subnormal; "
-                "without overflow",
-                one ? "" : formatted(", then to {}", output.name))};
+  return {kRoundoff + u + kRoundoff * u,
+          (min_subnormal(format_named("float32")) + (one ? 0 : min_subnormal(output))) / 2,
+          formatted("rtol, atol: the product rounded to float32{}, and half the smallest "
+                    "subnormal; without overflow",
+                    one ? "" : formatted(", then to {}", output.name))};
 }
 
 }  // namespace

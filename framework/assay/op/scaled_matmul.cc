@@ -82,8 +82,7 @@ ScaledProduct product_of(const Case& c) {
   const bool integers = a.name == "int8" && b.name == "int8";
   if (!integers && !(a.is_float() && b.is_float())) {
     refuse_case(c.name,
-                "a is {} and b is {}; scaled_matmul takes two float operands, or two of "
-                "int8",
+                "a is {} and b is {}; scaled_matmul takes two float operands, or two of int8",
                 a.name, b.name);
   }
   if (!output_format(c).is_float()) {

@@ -252,11 +252,10 @@ Tensor accumulation_bounds(const Case& c, const Machine& machine, int threads) {
 
 void require_matrix_unit(const Case& c, const Machine& machine) {
   if (machine.has_matrix_unit()) return;
-  refuse_case(
-      c.name,
-      "machine {} is the reference and has no matrix unit whose sums could be bounded; name "
-      "another, as in accumulation(hopper)",
-      machine.name);
+  refuse_case(c.name,
+              "machine {} is the reference and has no matrix unit whose sums could be bounded; "
+              "name another, as in accumulation(hopper)",
+              machine.name);
 }
 
 const Machine* named_machine(const Case& c) {

@@ -89,9 +89,7 @@ const Format* sums_format(const Case& c, const char* parameter) {
   for (const char* name : {"float16", "bfloat16", "float32", "float64"}) {
     if (f == &format_named(name)) return f;
   }
-  refuse_case(c.name,
-              "{} is '{}'; sums are computed in float16, bfloat16, float32 or "
-              "float64",
+  refuse_case(c.name, "{} is '{}'; sums are computed in float16, bfloat16, float32 or float64",
               parameter, *word);
 }
 

@@ -98,8 +98,7 @@ std::string number_cell(const std::string& text) {
 
 std::string table(const std::string& heads, const std::string& rows) {
   return formatted(
-      "<div class=scroll><table><thead><tr>{}</tr></thead>\n<tbody>{}</tbody></table>"
-      "</div>\n",
+      "<div class=scroll><table><thead><tr>{}</tr></thead>\n<tbody>{}</tbody></table></div>\n",
       heads, rows);
 }
 
@@ -175,11 +174,10 @@ std::string alarm_table(const std::vector<Group>& groups, std::size_t runs) {
   }
   return table(
       formatted(
-          "<th>cell<th>detector{}<th class=num>rows with a false alarm<th class=num>%, interval"
-          "<th class=num>&lt; %, by rows<th class=num>&lt; %, by matrices<th "
-          "class=num>matrices with an alarm<th class=num>largest D/T<th class=num>rms "
-          "z<th class=num>not checkable<th class=num>dismissed<th "
-          "class=num>all faults detected, %",
+          "<th>cell<th>detector{}<th class=num>rows with a false alarm<th class=num>%, interval<th "
+          "class=num>&lt; %, by rows<th class=num>&lt; %, by matrices<th class=num>matrices with "
+          "an alarm<th class=num>largest D/T<th class=num>rms z<th class=num>not checkable<th "
+          "class=num>dismissed<th class=num>all faults detected, %",
           runs > 1 ? "<th>result" : ""),
       rows);
 }
@@ -580,8 +578,7 @@ std::string notes(const std::vector<Group>& groups) {
   std::string out =
       "<h2>How to read this</h2>\n<ul>\n<li>Rates are in percent of the faults that could be "
       "injected and checked, or of the clean rows. The numbers in brackets and the whiskers are 95 "
-      "% "
-      "intervals by whole matrices, because the faults of one matrix are not independent.\n"
+      "% intervals by whole matrices, because the faults of one matrix are not independent.\n"
       "<li>D is the difference that a check found, and T is its threshold. D/T above 1 is an "
       "alarm. "
       "D/T is counted in bins of an eighth of an octave, and the points of a curve lie at their "
@@ -602,8 +599,7 @@ std::string notes(const std::vector<Group>& groups) {
   if (let_through) {
     out +=
         "<li>Dismissed: above the threshold, but found clean element by element. A ROC curve "
-        "counts "
-        "such rows as alarms, and such faults as not detected.\n";
+        "counts such rows as alarms, and such faults as not detected.\n";
   }
   return out + "</ul>\n";
 }

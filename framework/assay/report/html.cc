@@ -118,8 +118,7 @@ class Plain {
     page += left_out(explained_, kPlainExplanations, "did not pass");
     page += formatted(
         "<h2>Cases</h2>\n<div class=scroll><table>\n<tr>{}<th>case<th>outcome<th>dtype, "
-        "shape<th>producer"
-        "<th class=num>mismatches<th class=num>max/bound<th "
+        "shape<th>producer<th class=num>mismatches<th class=num>max/bound<th "
         "class=num>blind{}<th>bound</tr>\n"
         "{}</table></div>\n",
         several_ ? "<th>file" : "", metric_heads(), rows_);

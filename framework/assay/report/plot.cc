@@ -102,10 +102,8 @@ std::string points(const Frame& frame, const PlotSeries& series) {
     marks += series.joined
                  ? formatted("<circle class={} cx={} cy={} r={}>{}</circle>\n",
                              p.large ? "big" : "p", px, py, p.large ? 5 : 2.8, title(p.title))
-                 : formatted(
-                       "<path class=o d=\"M{} {}l4.5 4.5l-4.5 4.5l-4.5 -4.5z\">{}"
-                       "</path>\n",
-                       px, at(frame.y(p.y) - 4.5), title(p.title));
+                 : formatted("<path class=o d=\"M{} {}l4.5 4.5l-4.5 4.5l-4.5 -4.5z\">{}</path>\n",
+                             px, at(frame.y(p.y) - 4.5), title(p.title));
   }
   end_line();
   if (!series.joined) lines.clear();

@@ -83,9 +83,7 @@ void errors(const StudyOptions& options, StudyResult& result) {
   result.found(worst_one <= 0.5 + 1e-6,
                "one rounding is never more than half an ulp off (largest {})", worst_one);
   result.found(worst_two > 1e4,
-               "two roundings lose all digits where the sum cancels (largest {} "
-               "ulps)",
-               worst_two);
+               "two roundings lose all digits where the sum cancels (largest {} ulps)", worst_two);
   result.charts.push_back({.name = "errors",
                            .title = "Error of a x + b, b normal",
                            .x_label = "ulps of the exact value (the last bar: and more)",
@@ -230,9 +228,8 @@ void edges(const StudyOptions& options, StudyResult& result) {
     }
   }
   table.title = formatted(
-      "deform_roi_pool: {} of all {} coordinates y of rois of whole numbers (y1 "
-      "below 256, up to 256 high, P = 7, scale 1/16) have another integer part; "
-      "the first ten",
+      "deform_roi_pool: {} of all {} coordinates y of rois of whole numbers (y1 below 256, up to "
+      "256 high, P = 7, scale 1/16) have another integer part; the first ten",
       flips, coordinates);
   result.tables.push_back(std::move(table));
   double most = 0;
@@ -242,11 +239,10 @@ void edges(const StudyOptions& options, StudyResult& result) {
   const double in_a_million = 1e6 * static_cast<double>(flips) / static_cast<double>(coordinates);
   result.found(in_a_million > 20 && in_a_million < 400,
                "of all rois of whole numbers {} in a million coordinates flip", in_a_million);
-  result.found(
-      most >= 300,
-      "bilinear samples hide a flip, but at the image's end, where they become 0: of an image "
-      "of 1000s {} rois then differ by up to {}",
-      at_edge.size() / 5, most);
+  result.found(most >= 300,
+               "bilinear samples hide a flip, but at the image's end, where they become 0: of an "
+               "image of 1000s {} rois then differ by up to {}",
+               at_edge.size() / 5, most);
 }
 
 // Compares the coordinates and the results of 20 000 boxes of each kind, with one rounding and with

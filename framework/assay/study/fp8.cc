@@ -273,26 +273,23 @@ void correlated(const StudyOptions& options, std::int64_t repeats, StudyResult& 
     narrower = narrower && width(last[m][1]) < width(first[m][1]);
     better_worst = better_worst && last[m][1].at(0) > first[m][1].at(0);
   }
-  result.found(
-      narrower && better_worst,
-      "(a) the SNR's distribution narrows ({} to {} dB between its tenths, one sum; {} to {} "
-      "dB, block scale) and its worst case improves ({} to {} dB, {} to {} dB)",
-      width(first[0][1]), width(last[0][1]), width(first[2][1]), width(last[2][1]),
-      first[0][1].at(0), last[0][1].at(0), first[2][1].at(0), last[2][1].at(0));
+  result.found(narrower && better_worst,
+               "(a) the SNR's distribution narrows ({} to {} dB between its tenths, one sum; {} to "
+               "{} dB, block scale) and its worst case improves ({} to {} dB, {} to {} dB)",
+               width(first[0][1]), width(last[0][1]), width(first[2][1]), width(last[2][1]),
+               first[0][1].at(0), last[0][1].at(0), first[2][1].at(0), last[2][1].at(0));
   const bool lower_best =
       last[0][1].at(1) < first[0][1].at(1) && last[1][1].at(1) < first[1][1].at(1);
-  result.found(
-      lower_best,
-      "(a) its best case falls ({} to {} dB with one sum, {} to {} dB with chunks; with block "
-      "scales, whose errors stay small, {} to {} dB)",
-      first[0][1].at(1), last[0][1].at(1), first[1][1].at(1), last[1][1].at(1), first[2][1].at(1),
-      last[2][1].at(1));
+  result.found(lower_best,
+               "(a) its best case falls ({} to {} dB with one sum, {} to {} dB with chunks; with "
+               "block scales, whose errors stay small, {} to {} dB)",
+               first[0][1].at(1), last[0][1].at(1), first[1][1].at(1), last[1][1].at(1),
+               first[2][1].at(1), last[2][1].at(1));
   // Returns the gain of a method over one sum in dB, at rho = 0.99 and K = 4096.
   const auto gain = [&](std::size_t m) { return last[m][1].db() - last[0][1].db(); };
   result.found(
       gain(1) > 5 && gain(2) > gain(1) + 10,
-      "(a) correlated vectors gain most from promotion and block scales: {} and {} dB over "
-      "one sum",
+      "(a) correlated vectors gain most from promotion and block scales: {} and {} dB over one sum",
       gain(1), gain(2));
 }
 

@@ -116,8 +116,7 @@ void orders(const StudyOptions& options, StudyResult& result) {
                f16, ratio);
   result.found(
       blocks32 < 0.02 && blocks16 > 0.05 && blocks16 / blocks32 > 20,
-      "between block sizes by {} and {}: {} times, for the sums of blocks are added one by "
-      "one",
+      "between block sizes by {} and {}: {} times, for the sums of blocks are added one by one",
       blocks32, blocks16, blocks16 / blocks32);
 }
 

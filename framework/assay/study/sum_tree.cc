@@ -335,9 +335,8 @@ SumTree reveal_sum_tree(const SumProbe& probe) {
       const std::int64_t by_tree = predicted[static_cast<std::size_t>(i * n + j)];
       if (by_tree != seen) {
         throw std::runtime_error(formatted(
-            "no summation tree explains the probe of terms {} and {}: it lost {} units, not "
-            "{}",
-            i, j, seen, by_tree));
+            "no summation tree explains the probe of terms {} and {}: it lost {} units, not {}", i,
+            j, seen, by_tree));
       }
     }
   }
