@@ -123,6 +123,10 @@ struct AbftChecker::Impl {
     const std::string reason = rows.why_not(output);
     if (!reason.empty()) refuse(reason);
   }
+  void require(const Format& output, std::int64_t row) const {
+    require_format(output);
+    require_row(row);
+  }
   static Sources sources(const CheckedProduct& d) {
     return {.operands = d.from_golden ? nullptr : &d.operands,
             .golden = &d.golden,
@@ -229,15 +233,13 @@ double AbftChecker::kappa() const { return impl_->kappa(); }
 
 double AbftChecker::expected(std::int64_t row, std::int64_t group, const Format& output) const {
   const FloatEnvironment environment;
-  impl_->require_format(output);
-  impl_->require_row(row);
+  impl_->require(output, row);
   return RowReader(impl_->rows, output, impl_->kappa()).expected(row, group);
 }
 
 void AbftChecker::forms(std::int64_t row, const Format& output, BoundForm* to) const {
   const FloatEnvironment environment;
-  impl_->require_format(output);
-  impl_->require_row(row);
+  impl_->require(output, row);
   RowForms(impl_->rows, output, impl_->kappa()).make(row, to);
 }
 
@@ -273,8 +275,7 @@ void AbftChecker::stats(const Format& output, const void* elements, OutputStats*
 void AbftChecker::read_row(std::int64_t row, const void* elements, const Format& output,
                            Reading* to, double least_peak, const double* residual) const {
   const FloatEnvironment environment;
-  impl_->require_format(output);
-  impl_->require_row(row);
+  impl_->require(output, row);
   const ReadableRow from(output, elements, impl_->rows.n);
   RowReader reader(impl_->rows, output, impl_->kappa());
   reader.set_least_peak(least_peak);
@@ -284,8 +285,7 @@ void AbftChecker::read_row(std::int64_t row, const void* elements, const Format&
 void AbftChecker::read_residual(std::int64_t row, const void* elements, const Format& output,
                                 const double* residual, Reading* to) const {
   const FloatEnvironment environment;
-  impl_->require_format(output);
-  impl_->require_row(row);
+  impl_->require(output, row);
   const ReadableRow from(output, elements, impl_->rows.n);
   RowReader(impl_->rows, output, impl_->kappa())
       .read_residual(row, from.storage, from.elements, residual, to);
@@ -301,8 +301,7 @@ std::vector<double> AbftChecker::explained(const Format& output) const {
 
 void AbftChecker::residual_forms(std::int64_t row, const Format& output, BoundForm* to) const {
   const FloatEnvironment environment;
-  impl_->require_format(output);
-  impl_->require_row(row);
+  impl_->require(output, row);
   const RowForms forms(impl_->rows, output, impl_->kappa());
   for (std::int64_t g = 0; g < impl_->rows.groups(); ++g) to[g] = forms.rounding(row, g);
 }
@@ -321,8 +320,7 @@ double AbftChecker::peak(const void* elements, const Format& output) const {
 ElementBound AbftChecker::element_bound(std::int64_t row, std::int64_t column, double value,
                                         const Format& output) const {
   const FloatEnvironment environment;
-  impl_->require_format(output);
-  impl_->require_row(row);
+  impl_->require(output, row);
   const CheckedProduct& d = impl_->rows;
   if (column < 0 || column >= d.n) {
     throw std::invalid_argument(formatted("column {} of {}", column, d.n));
@@ -335,8 +333,7 @@ ElementBound AbftChecker::element_bound(std::int64_t row, std::int64_t column, d
 void AbftChecker::element_bounds(std::int64_t row, std::int64_t first, std::int64_t count,
                                  const Format& output, ElementBound* to) const {
   const FloatEnvironment environment;
-  impl_->require_format(output);
-  impl_->require_row(row);
+  impl_->require(output, row);
   const CheckedProduct& d = impl_->rows;
   Sources from = impl_->sources(d);
   if (!d.from_golden) from.b_values = d.b_values();

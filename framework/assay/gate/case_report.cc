@@ -119,7 +119,8 @@ int exit_code(Outcome outcome) {
 }
 
 CaseReport report_of(const Case& c) {
-  CaseReport report{.name = c.name};
+  CaseReport report;
+  report.name = c.name;
   std::string source_name = source_name_of(c.name, c.attributes);
   if (source_name != c.name) report.source_name = std::move(source_name);
   report.op = c.op;

@@ -92,7 +92,8 @@ std::vector<MutationResult> try_mutations(const Case& c, const TensorView& outpu
   const Tensor clean = copy_of(output);
   std::vector<MutationResult> results;
   for (const Mutation& mutation : mutations()) {
-    MutationResult result{.name = mutation.name};
+    MutationResult result;
+    result.name = mutation.name;
     if (const auto changed = mutate(mutation, c, clean)) {
       result.applied = true;
       result.elementwise =

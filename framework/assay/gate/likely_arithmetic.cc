@@ -39,9 +39,10 @@ struct Subject {
 Subject subject_of(const Case& c, const TensorView& output, const Tensor& golden,
                    const Tensor& all_weights) {
   constexpr std::int64_t kSide = 32;
-  Subject s{.whole = &c,
-            .format = output.format,
-            .columns = golden.shape().empty() ? 1 : golden.shape().back()};
+  Subject s;
+  s.whole = &c;
+  s.format = output.format;
+  s.columns = golden.shape().empty() ? 1 : golden.shape().back();
   if (c.op == "matmul") {
     s.sample = sample_of_product(c, kSide);
     s.index = s.sample->index;

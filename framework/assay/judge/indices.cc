@@ -264,33 +264,32 @@ bool judges_single_elements(const Bound& bound) {
 Verdict judge_indices(const TensorView& actual, const TensorView& expected, const Bound& bound,
                       const JudgeOptions& options) {
   Verdict verdict{.bound = bound, .format = actual.format, .shape = actual.shape};
+  const auto refuse = [&](std::string because) {
+    return verdict.decide(Outcome::kNotComparable, std::move(because));
+  };
   if (!options.index_source) {
-    return verdict.decide(Outcome::kNotComparable,
-                          formatted("standard {} needs the input that the indices point into; name "
-                                    "it in the case's attribute 'of'",
-                                    bound.standard));
+    return refuse(
+        formatted("standard {} needs the input that the indices point into, and there is none",
+                  bound.standard));
   }
   if (std::string why = why_not_comparable(actual, expected); !why.empty()) {
-    return verdict.decide(Outcome::kNotComparable, std::move(why));
+    return refuse(std::move(why));
   }
   for (const TensorView* side : {&actual, &expected}) {
     if (!side->format->is_float() && side->format->kind != Kind::kBool) continue;
-    return verdict.decide(
-        Outcome::kNotComparable,
-        formatted("the {} is {}, but indices must be integers",
-                  side == &actual ? "output" : "golden result", side->format->name));
+    return refuse(formatted("the {} is {}, and indices are integers",
+                            side == &actual ? "output" : "golden result", side->format->name));
   }
   const TensorView& source = *options.index_source;
   if (source.format->is_complex()) {
-    return verdict.decide(
-        Outcome::kNotComparable,
+    return refuse(
         formatted("the indices point into {}, and values at them are compared as real numbers",
                   source.format->name));
   }
   const IndexRule rule = index_rule(bound.standard).value_or(IndexRule{});
   const Rows rows = rule.flattened ? one_row(actual.shape, source.shape)
                                    : rows_of(actual.shape, source.shape, options.index_axis);
-  if (!rows.why_not.empty()) return verdict.decide(Outcome::kNotComparable, rows.why_not);
+  if (!rows.why_not.empty()) return refuse(rows.why_not);
   if (actual.size() == 0) {
     return verdict.decide(Outcome::kUntrusted, kNoElements);
   }
@@ -298,13 +297,11 @@ Verdict judge_indices(const TensorView& actual, const TensorView& expected, cons
   for (std::size_t i = 0; i < golden_flaws.size(); ++i) {
     if (golden_flaws[i] == Flaw::kNone) continue;
     const auto linear = static_cast<std::int64_t>(i);
-    return verdict.decide(
-        Outcome::kNotComparable,
-        formatted("the golden result's index {} at {} {}",
-                  short_number(expected.value_at(linear), 17),
-                  shape_text(expected.multi_index(linear)),
-                  golden_flaws[i] == Flaw::kRange ? formatted("is none of 0 to {}", rows.n - 1)
-                                                  : "stands twice in its row"));
+    return refuse(formatted(
+        "the golden result's index {} at {} {}", short_number(expected.value_at(linear), 17),
+        shape_text(expected.multi_index(linear)),
+        golden_flaws[i] == Flaw::kRange ? formatted("is none of 0 to {}", rows.n - 1)
+                                        : "stands twice in its row"));
   }
   verdict.sites = actual.size();
 

@@ -15,6 +15,13 @@
 namespace assay {
 namespace {
 
+// Returns the bits of an element times a factor, or its own bits if the product is not finite.
+std::uint64_t scaled_bits(const FailedElements& failed, std::int64_t position, double factor) {
+  const std::uint64_t bits = failed.bits()[position];
+  const double scaled = factor * decode(failed.format(), bits);
+  return std::isfinite(scaled) ? encode(failed.format(), scaled) : bits;
+}
+
 // Collects the changes of one failure.
 class ChangeList {
  public:
@@ -171,11 +178,7 @@ class ChangeList {
       // Skips a factor that is not clearly larger than the rounding that it causes.
       if (change.is_fitted && std::abs(std::abs(by) - 1) < 4 * unit_roundoff(out_) && by > 0)
         continue;
-      change.bits = [&failed = failed_, by](std::int64_t p) {
-        const std::uint64_t bits = failed.bits()[p];
-        const double scaled = by * decode(failed.format(), bits);
-        return std::isfinite(scaled) ? encode(failed.format(), scaled) : bits;
-      };
+      change.bits = [&failed = failed_, by](std::int64_t p) { return scaled_bits(failed, p, by); };
       all.push_back(change);
       // Tries the same factor only on values of the sign that all mismatches have, if the values of
       // the other sign are right.
@@ -185,8 +188,7 @@ class ChangeList {
         change.is_factor = false;
         change.bits = [&failed = failed_, by, side](std::int64_t p) {
           const std::uint64_t bits = failed.bits()[p];
-          const double v = decode(failed.format(), bits), scaled = by * v;
-          return v * side > 0 && std::isfinite(scaled) ? encode(failed.format(), scaled) : bits;
+          return decode(failed.format(), bits) * side > 0 ? scaled_bits(failed, p, by) : bits;
         };
         all.push_back(std::move(change));
       }
@@ -363,11 +365,8 @@ class ChangeList {
           .format = &out_};
       change.rescales = change.is_fitted = true;
       change.bits = [&failed = failed_, columns, by_row, factors](std::int64_t p) {
-        const std::uint64_t bits = failed.bits()[p];
         const auto found = factors.find(by_row ? p / columns : p % columns);
-        if (found == factors.end()) return bits;
-        const double scaled = found->second * decode(failed.format(), bits);
-        return std::isfinite(scaled) ? encode(failed.format(), scaled) : bits;
+        return found == factors.end() ? failed.bits()[p] : scaled_bits(failed, p, found->second);
       };
       all.push_back(std::move(change));
     }

@@ -32,7 +32,7 @@ std::vector<std::int64_t> draw_numbers(std::int64_t count, std::int64_t of, Rand
 struct Drawn {
   std::vector<std::int64_t> matrices;
   std::int64_t of_each = 0;
-  std::vector<std::int64_t> rows;  // rows of the first matrix, then of the second, ...
+  std::vector<std::int64_t> rows = {};  // of the first matrix, then of the second, ...
 };
 
 Drawn draw_rows(const RowSample& sample, std::string_view name, std::int64_t matrices,

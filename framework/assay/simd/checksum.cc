@@ -560,38 +560,38 @@ HWY_INLINE RowExtremes row_extremes_of(const void* row, std::size_t n) {
 
 void group_sums_impl(Storage storage, const void* row, std::size_t n, std::size_t width,
                      double* sum, double* square) {
-#define ARGUMENTS (row, n, width, sum, square)
-  ASSAY_BY_STORAGE(group_sums_of)
-#undef ARGUMENTS
+  return by_storage(storage, [&](auto kStorage) HWY_ATTR {
+    return group_sums_of<kStorage>(row, n, width, sum, square);
+  });
 }
 void row_products_impl(Storage storage, const void* rows, std::ptrdiff_t stride, std::size_t count,
                        std::size_t n, const double* x, const double* y, double* ax, double* aay) {
-#define ARGUMENTS (rows, stride, count, n, x, y, ax, aay)
-  ASSAY_BY_STORAGE(rows_products_of)
-#undef ARGUMENTS
+  return by_storage(storage, [&](auto kStorage) HWY_ATTR {
+    return rows_products_of<kStorage>(rows, stride, count, n, x, y, ax, aay);
+  });
 }
 void row_sizes_impl(Storage storage, const void* rows, std::ptrdiff_t stride, std::size_t count,
                     std::size_t n, const double* x, const double* y, RowSizes* to, const double* z,
                     double* az) {
-#define ARGUMENTS (rows, stride, count, n, x, y, to, z, az)
-  ASSAY_BY_STORAGE(rows_sizes_of)
-#undef ARGUMENTS
+  return by_storage(storage, [&](auto kStorage) HWY_ATTR {
+    return rows_sizes_of<kStorage>(rows, stride, count, n, x, y, to, z, az);
+  });
 }
 void output_sums_impl(Storage storage, const void* row, std::size_t n, std::size_t width,
                       int mantissa_bits, double min_subnormal, bool squares, OutputSums* groups) {
-#define ARGUMENTS (row, n, width, mantissa_bits, min_subnormal, squares, groups)
-  ASSAY_BY_STORAGE(output_sums_of)
-#undef ARGUMENTS
+  return by_storage(storage, [&](auto kStorage) HWY_ATTR {
+    return output_sums_of<kStorage>(row, n, width, mantissa_bits, min_subnormal, squares, groups);
+  });
 }
 void output_sizes_impl(Storage storage, const void* row, std::size_t n, std::size_t width,
-                       bool absolute, OutputSizes* groups){
-#define ARGUMENTS (row, n, width, absolute, groups)
-    ASSAY_BY_STORAGE(output_sizes_of)
-#undef ARGUMENTS
-} RowExtremes row_extremes_impl(Storage storage, const void* row, std::size_t n) {
-#define ARGUMENTS (row, n)
-  ASSAY_BY_STORAGE(row_extremes_of)
-#undef ARGUMENTS
+                       bool absolute, OutputSizes* groups) {
+  return by_storage(storage, [&](auto kStorage) HWY_ATTR {
+    return output_sizes_of<kStorage>(row, n, width, absolute, groups);
+  });
+}
+RowExtremes row_extremes_impl(Storage storage, const void* row, std::size_t n) {
+  return by_storage(storage,
+                    [&](auto kStorage) HWY_ATTR { return row_extremes_of<kStorage>(row, n); });
 }
 
 }  // namespace assay::simd::HWY_NAMESPACE

@@ -142,9 +142,9 @@ HWY_INLINE void multiply_packed_of(const void* rows, std::ptrdiff_t stride, std:
 void multiply_packed_impl(Storage storage, const void* rows, std::ptrdiff_t stride,
                           std::int64_t count, std::int64_t n, std::int64_t k, bool squared,
                           const double* packed, double* c) {
-#define ARGUMENTS (rows, stride, count, n, k, squared, packed, c)
-  ASSAY_BY_STORAGE(multiply_packed_of)
-#undef ARGUMENTS
+  return by_storage(storage, [&](auto kStorage) HWY_ATTR {
+    return multiply_packed_of<kStorage>(rows, stride, count, n, k, squared, packed, c);
+  });
 }
 
 }  // namespace assay::simd::HWY_NAMESPACE

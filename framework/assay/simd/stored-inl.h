@@ -10,6 +10,7 @@
 #include <hwy/highway.h>
 
 #include <cstring>
+#include <type_traits>
 
 #include "assay/simd/convert_kernel.h"
 #include "assay/simd/eight-inl.h"
@@ -154,19 +155,21 @@ HWY_INLINE void arrange_for(const double* from, std::size_t n, double* to) {
   for (; i < n; ++i) to[i] = from[i];
 }
 
-// Calls call<storage>(ARGUMENTS) for the four storages that the kernels read.
-#undef ASSAY_BY_STORAGE
-#define ASSAY_BY_STORAGE(call)               \
-  switch (storage) {                         \
-    case Storage::kF64:                      \
-      return call<Storage::kF64> ARGUMENTS;  \
-    case Storage::kF32:                      \
-      return call<Storage::kF32> ARGUMENTS;  \
-    case Storage::kF16:                      \
-      return call<Storage::kF16> ARGUMENTS;  \
-    default:                                 \
-      return call<Storage::kBf16> ARGUMENTS; \
+// Returns call(storage), with the storage as a constant, for the four storages that the kernels
+// read.
+template <class Call>
+HWY_INLINE auto by_storage(Storage storage, const Call& call) {
+  switch (storage) {
+    case Storage::kF64:
+      return call(std::integral_constant<Storage, Storage::kF64>());
+    case Storage::kF32:
+      return call(std::integral_constant<Storage, Storage::kF32>());
+    case Storage::kF16:
+      return call(std::integral_constant<Storage, Storage::kF16>());
+    default:
+      return call(std::integral_constant<Storage, Storage::kBf16>());
   }
+}
 
 }  // namespace assay::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -301,7 +301,8 @@ const Machine& read_machine(const std::string& path) {
 }
 
 std::vector<DotModel> parse_machine(const std::string& text, const std::string& source) {
-  Stored stored{.path = source};
+  Stored stored;
+  stored.path = source;
   parse(text, stored);
   return stored.dots;
 }
