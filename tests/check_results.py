@@ -48,12 +48,12 @@ def skipped_parts(result):
     if result.skipped:
         return [result.name]
     parts = re.findall(r"^\[  SKIPPED \] ([\w/]+\.[\w/]+)", result.output, re.M)
-    # With --gtest_brief=1, GoogleTest prints only the places.
+    # With --gtest_brief=1, GoogleTest prints only the places (file and line) of skipped tests, not their names.
     if not parts:
         parts = re.findall(r"([\w.]+):\d+: Skipped$", result.output, re.M)
     found = re.findall(r"^ *(\w+) \((\S+)\)(?: \[.*\])?(?:\n.*)? \.\.\. skipped ", result.output, re.M)
     parts += [f"{where.removeprefix('__main__.').split('.')[0]}.{name}" for name, where in found]
-    # Without verbosity=2, unittest prints only the number.
+    # Without verbosity=2, unittest prints only the number of skipped tests, not their names.
     count = sum(int(n) for n in re.findall(r"^OK \(.*?skipped=(\d+)", result.output, re.M))
     if count > len(found):
         parts.append(f"{count - len(found)}_tests_without_a_name")

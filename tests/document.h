@@ -14,7 +14,7 @@ void PrintTo(const json& document, std::ostream* to);
 
 namespace assay {
 
-// Throws what nlohmann::json::parse throws.
+// Parses a JSON text. Throws what nlohmann::json::parse throws.
 nlohmann::json parsed(const std::string& text);
 
 }  // namespace assay

@@ -240,7 +240,8 @@ TEST_P(AbftOracle, VAbft) {
       expect_oracle(
           made, row.spec, size.n, nullptr,
           [&](const Problem& p, std::int64_t i, std::int64_t, std::int64_t) {
-            // The depth is K for both rows and columns.
+            // The threshold v_abft needs the depth of a sum. Here it is K for checks of rows and of
+            // columns.
             const Limit limit{v_abft(p, i, row.e_max, row.c), -1};
             return std::array{limit, limit};
           },

@@ -310,7 +310,7 @@ TEST(AttentionCheck, AnotherAttentionIsFound) {
     w.computed(other);
     EXPECT_EQ(checked(c, emulated(other)).outcome, Outcome::kFail) << w.name;
   }
-  // Two rows are exchanged.
+  // Rows 10 and 40 of the output are exchanged, which is a fault.
   Tensor output = emulated(c);
   for (std::int64_t e = 0; e < 48; ++e) {
     const std::uint64_t bits = output.bits_at(10 * 48 + e);

@@ -135,7 +135,8 @@ TEST(Corruptions, DoWhatTheySay) {
   EXPECT_EQ(changed("last_element"), 1);
   EXPECT_EQ(changed("stale"), 360);
   EXPECT_EQ(changed("flip,bit=30"), 1);
-  EXPECT_EQ(changed("flip,bit=32"), -1);  // float32 has no such bit
+  // float32 has no bit 32, so that this flip is refused.
+  EXPECT_EQ(changed("flip,bit=32"), -1);
   const auto cancelled = row("cancelling").apply(s, 0)->view().values();
   double sum = 0, error = 0;
   for (std::size_t i = 0; i < right.size(); ++i) {

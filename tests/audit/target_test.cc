@@ -88,7 +88,8 @@ TEST(StandardTargets, TheGateDoesNotTrustWhatZerosPass) {
   EXPECT_FALSE(alone.judge({zeros, of_values("float32", {0, 1, 0})}).passed);
 }
 
-// A number of mismatches is allowed. The standard without the gate allows them for zeros, too.
+// The request allows one mismatch. The standard without the gate also allows it in an output of
+// zeros.
 TEST(StandardTargets, MissesThatAreForgiven) {
   GateRequest request = by_standards({"triton_ascend"});
   request.bounds.max_mismatches = 1;
@@ -117,7 +118,8 @@ TEST(StandardTargets, SayWhyTheyCannotJudge) {
   EXPECT_THAT(own.why_not(unknown), StartsWith("unknown standard 'torchy': did you mean 'torch'?"));
 }
 
-// Subjects have checks of their own, and threads that ask at once get the same answers.
+// Four threads ask one target about eight subjects at once. Each subject is judged by its own
+// checks, so that only its own right output passes.
 TEST(StandardTargets, ThreadsAskAtOnce) {
   std::vector<Subject> subjects;
   subjects.reserve(8);

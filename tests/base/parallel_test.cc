@@ -136,7 +136,7 @@ TEST(ParallelForTest, OfSeveralErrorsTheFirstPartsIsRethrown) {
       try {
         parallel_for(100, threads, [&](std::int64_t part) {
           if (part == 10) {
-            // Waits until a later part has failed, if other threads can run it.
+            // If other threads can run a later part, part 10 fails only after that part.
             while (threads > 1 && !later_failed) std::this_thread::yield();
             throw std::runtime_error("part 10");
           }

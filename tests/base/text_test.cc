@@ -106,7 +106,8 @@ TEST(GlobMatchTest, StarsAndQuestionMarks) {
   EXPECT_TRUE(glob_match("a/*/c", "a/x/y/c"));
   EXPECT_TRUE(glob_match("??", "ab"));
   EXPECT_TRUE(glob_match("*a*b*", "xxaxxbxx"));
-  EXPECT_TRUE(glob_match("*aab", "aaab"));  // needs to go back
+  // The match must go back, because it first takes the wrong "a" of the text.
+  EXPECT_TRUE(glob_match("*aab", "aaab"));
   EXPECT_TRUE(glob_match("", ""));
   EXPECT_TRUE(glob_match("a**", "a"));
   EXPECT_FALSE(glob_match("", "a"));
@@ -219,7 +220,8 @@ TEST(ShellWordTest, TheShellReadsTheWordBack) {
   }
 }
 
-// Such a line can be printed, and pasted: bash, zsh and POSIX since 2024 read these escapes.
+// A word with control characters is written with escapes, so that it can be printed and pasted.
+// bash, zsh and POSIX since 2024 read these escapes.
 TEST(ShellWordTest, WhatCannotBePrintedIsEscaped) {
   EXPECT_EQ(shell_word("a\nb"), "$'a\\012b'");
   EXPECT_EQ(shell_word("\x1b[31m it's \\"), "$'\\033[31m it\\'s \\\\'");

@@ -53,7 +53,7 @@ struct Inputs {
 struct Made {
   Case test_case;
   Tensor output;
-  Epilogue epilogue;  // where the result is cast
+  Epilogue epilogue;  // the accumulator before the cast of the result, if there is one
 };
 
 Made make(const Inputs& in) {
@@ -199,7 +199,7 @@ class CensusTest : public CensusOfUnits,
     const AbftChecker checker =
         AbftChecker::of_product(made.test_case.input("a"), made.test_case.input("b"), options);
     const bool compensated = options.spec.threshold->takes_residuals;
-    // No kernel gives R of columns.
+    // No kernel gives R for checks of columns, so that these are not tested.
     if (compensated && options.spec.columns) return;
     const Tensor sums = compensated ? kernel_sums(made, checker) : Tensor();
     const Residual residual = compensated ? Residual::sums(sums) : Residual{};

@@ -36,7 +36,7 @@ struct Kind {
 constexpr Kind kKinds[] = {
     {"float32", Storage::kF32}, {"float16", Storage::kF16}, {"bfloat16", Storage::kBf16}};
 
-// A check of these elements, with the values that the threshold needs.
+// A check of a few elements, with the values that its threshold needs.
 struct ElementsCheck {
   const Format& format;
   std::vector<std::uint64_t> bits;
@@ -349,7 +349,7 @@ TEST(FlipGuard, WithoutItAVerdictIsWrong) {
   for (const double v : values) bits.push_back(encode(f, v));
   ElementsCheck made(f, bits);
   FlipCheck& c = made.check;
-  // In this order of summation, the 1 is lost.
+  // Summed in this order, the five values lose the 1, because it is added to a much larger number.
   c.stats.sum = ((values[0] + values[1]) + values[2]) + values[3] + values[4];
   ASSERT_EQ(c.stats.sum, 0.75);
   c.expected = 1.75;  // in exact arithmetic

@@ -215,7 +215,7 @@ TEST(OperatorGates, ElementByElement) {
     const std::string &op = cell.first, &more = cell.second;
     for (const char* gate : {"tolerance", "standard:accumulation"}) {
       const bool given = gate[0] == 's';
-      // exp has no such bounds.
+      // The standard `accumulation` has no bounds for exp.
       if (given && op == "exp") continue;
       const OperatorBench b(
           cell_of(op, more + formatted(R"(, "distribution": "normal", "gates": "{}")", gate)));
@@ -543,7 +543,8 @@ TEST(OperatorPlans, TheShippedOne) {
     }
     EXPECT_GT(injected, 0) << cell.name;
     EXPECT_EQ(seen, injected) << cell.name;
-    // Faults of inputs change results, and some are seen.
+    // The last series has the faults in an input. They change results, and the gate detects some of
+    // them.
     const SeriesResult& input = result.gates[0].series.back();
     EXPECT_EQ(input.series.bit, -1) << cell.name;
     EXPECT_GT(input.detected.rate.events, 0) << cell.name;

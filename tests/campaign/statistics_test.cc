@@ -289,7 +289,7 @@ TEST(Clusters, OfNothingSeen) {
   EXPECT_NEAR(nothing.interval->high, 1 - std::pow(0.025, 1 / 8.0), 1e-15);
   EXPECT_NEAR(everything.interval->low, std::pow(0.025, 1 / 8.0), 1e-15);
   EXPECT_EQ(everything.interval->high, 1);
-  // A single matrix gives a bound, too.
+  // A campaign of a single matrix has an upper bound, too.
   EXPECT_NEAR(upper_bound_by_clusters(clustered_rate({{0, 128}}, 0.95), 0.95), 0.95, 1e-15);
   EXPECT_EQ(error_of([] { upper_bound_by_clusters({}, 0.95); }), "a rate needs trials, not 0");
   EXPECT_THROW(clustered_rate(none, 1), std::invalid_argument);

@@ -182,7 +182,7 @@ TEST(Trial, WhatCannotBeInjectedAndWhatIsMasked) {
     injectable[2] += down.trial(t).injectable ? 1 : 0;
   }
   for (const int n : injectable) {
-    // About half of the elements have that bit.
+    // In about half of the 64 drawn elements, bit 3 has the value that the fault needs.
     EXPECT_GT(n, 10);
     EXPECT_LT(n, 54);
   }
@@ -225,7 +225,7 @@ TEST(Trial, TheAccumulatorAfterItsLastStepIsTheSum) {
     const std::uint64_t sum = wide.matrix.output.bits_at(p);
     for (const int bit : {0, 15, 22, 23, 27, 31}) {
       std::string last;
-      // The last step is the largest that a fault accepts.
+      // Finds the largest step that the fault accepts.
       for (int step = 0; step < 48; ++step) {
         const std::string fault =
             formatted("flip,bit={},site=accumulator,at=7:11,step={}", bit, step);
@@ -312,7 +312,8 @@ TEST(Trial, AChecksumFlipInAHighBit) {
   int seen = 0;
   for (std::int64_t t = 0; t < 16; ++t) {
     const Trial trial = bench.trial(t);
-    // Only sizes of 2 and above have that bit.
+    // Checksums of magnitude 2 and above have bit 62 set already, so that they cannot take the
+    // flip.
     if (!trial.injectable) continue;
     ++seen;
     EXPECT_FALSE(trial.masked);

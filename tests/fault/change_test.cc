@@ -536,8 +536,8 @@ TEST(Change, TheTableEntryByEntry) {
   EXPECT_FALSE(draws({.kind = ChangeKind::kCarry, .carry = Carry::kWrong}));
 }
 
-// By hand, in a format of four bits. By default, the length, k and the number of rows are 1, and
-// carries go in either direction.
+// Tests the defaults of a change, with expected values by hand in a format of four bits. By
+// default, the length, k and the number of rows are 1, and carries go in either direction.
 TEST(Change, WhatIsOneUnlessTold) {
   const Change c;
   EXPECT_EQ(c.length, 1);

@@ -154,7 +154,8 @@ TEST(ParseFault, UnknownParts) {
             "direction, site, output, at, seed, count");
 }
 
-// A part that is given twice or is empty is refused, because such a slip would go unseen.
+// The text of a fault is refused if one of its parts is given twice or is empty, because such a
+// slip would go unseen.
 TEST(ParseFault, RefusesTwiceAndEmpty) {
   EXPECT_THROW(parse_fault("flip,bit=3,bit=4"), std::invalid_argument);
   EXPECT_THROW(parse_fault("flip,,bit=3"), std::invalid_argument);

@@ -172,7 +172,8 @@ TEST(InjectAtASite, StaysWithinAMatrixOfABatch) {
   EXPECT_EQ(columns, (std::set<std::int64_t>{0, 1, 2, 3, 12, 13, 14, 15}));
 }
 
-// Elements that cannot take the change stay. A place counts if one of its elements can take it.
+// At a site, elements that cannot take the change stay as they are. A place such as a row can be
+// drawn if at least one of its elements can take the change.
 TEST(InjectAtASite, WhatCannotTakeIt) {
   const Format& f = format_named("float32");
   Tensor t(f, {3, 2});

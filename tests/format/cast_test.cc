@@ -112,7 +112,8 @@ TEST_P(CastTest, EveryValueOfEveryFormatThatIsNotNarrower) {
   EXPECT_GE(sources, 3);  // float16, bfloat16, int16
 }
 
-// Tests the same casts of whole arrays, which are decoded to float32 and encoded from it.
+// Tests casts from every format that is not narrower, for whole arrays: they are decoded to float32
+// and encoded from it.
 TEST_P(CastTest, ArraysThroughFloat32) {
   const auto width = static_cast<std::size_t>(format.storage_bytes);
   for (const std::string& from : all_names()) {

@@ -159,7 +159,7 @@ TEST_P(CustomTest, HasItsNameAndConstants) {
   EXPECT_TRUE(std::has_single_bit(static_cast<unsigned>(format.storage_bytes)));
   EXPECT_EQ(find_format(asked.name), nullptr);
   EXPECT_EQ(std::string(format.name), asked.name);
-  // The same request gives the same row again.
+  // A second request for the same custom format gives the same row of the table.
   EXPECT_EQ(&made(asked), &format);
 }
 

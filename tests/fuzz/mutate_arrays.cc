@@ -15,7 +15,7 @@ constexpr std::size_t kMostInflated = 1 << 16;
 
 struct Member {
   std::string name;
-  Bytes data;  // as stored in the archive
+  Bytes data;  // deflated if is_deflated is set
   bool is_deflated = false;
   std::size_t size = 0;  // inflated
   std::uint32_t crc = 0;
@@ -152,7 +152,7 @@ Bytes mutate_npy(Bytes input, Draw& draw, Change change) {
   const auto data = input.begin() + static_cast<std::ptrdiff_t>(begin + length);
   Bytes header(input.begin() + static_cast<std::ptrdiff_t>(begin), data);
   if (below(draw, 3) == 0) {
-    // A number in the header becomes another one.
+    // Changes a number in the text of the header.
     std::string text = text_of(header);
     const std::size_t from = below(draw, text.size() + 1);
     std::size_t at = text.find_first_of("0123456789", from);

@@ -160,7 +160,8 @@ void run_json(std::span<const std::uint8_t> input) {
   });
 }
 
-// Faults and the other texts of base/call_text.h. The first byte chooses the kind.
+// Parses faults and the other texts that base/call_text.h reads. The first byte of the input
+// chooses the kind of text.
 void run_fault(std::span<const std::uint8_t> input) {
   if (input.empty()) return;
   const std::string text = text_of(input.subspan(1));

@@ -79,7 +79,8 @@ TEST(ChooseBounds, BudgetsAreShares) {
               "no error");
   }
   EXPECT_NE(error_of([&] { (void)chosen(c, {.rtol = 0.5, .max_mismatches = -1}); }), "no error");
-  // The budgets in the case's own attributes have the same limits.
+  // Budgets such as max_blind in the case's own attributes have the same limits as those of a
+  // request.
   Case own;
   own.attributes["rtol"] = 0.5;
   own.attributes["why"] = std::string("zeros are right");
@@ -420,7 +421,8 @@ TEST(OutputCase, IndicesTakeTheBoundOfTheirValues) {
     EXPECT_EQ(own.real(name), 0.5);
     EXPECT_EQ(own.attributes.count("rtol") + own.attributes.count("atol"), 1u) << name;
   }
-  // First the values have both rtol and atol, then the indices have both, too.
+  // First only the values have both rtol and atol, and the indices take them. Then the indices have
+  // both, too.
   for (const char* name : {"rtol", "atol"}) c.outputs["values"].attributes[name] = 0.25;
   Case one = judged_case(c, "indices");
   EXPECT_EQ(one.real("rtol"), 0.25);

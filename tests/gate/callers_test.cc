@@ -31,7 +31,7 @@ namespace {
 // The cases of a file, emulated by a machine or as a producer recorded them.
 struct Judged {
   std::string file, machine, producer;
-  // The position in the list of all such rows.
+  // The position in the list of all files and their producers or machines.
   std::size_t place = 0;
 
   std::string name() const { return file + "_" + (machine.empty() ? producer : machine); }
@@ -49,7 +49,8 @@ std::vector<std::string> standards_for(const Judged& judged) {
   std::vector<std::string> own = {"accumulation", "accumulation(hopper)", "expected_error",
                                   "ulp(4)", "bit_equal"};
   const bool is_small = judged.file.starts_with("operators");
-  // For large products, expected_error takes most of the time.
+  // For large products, the standard expected_error takes most of the time, so that a run of a
+  // share of the tests leaves it out.
   if (!is_small && walks_a_share()) std::erase(own, "expected_error");
   std::vector<std::string> names =
       is_small ? own : std::vector<std::string>{own[judged.place % own.size()]};

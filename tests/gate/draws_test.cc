@@ -89,7 +89,7 @@ TEST_F(GateDraws, NeedNoGoldenResult) {
   for (const auto& test : cases[1]["verdicts"][0]["tests"]) EXPECT_EQ(test["passed"], true) << test;
   EXPECT_THAT(read("r.html"), HasSubstr("between elements 1 apart (p "));
   EXPECT_THAT(read("r.xml"), HasSubstr("between elements 1 apart (p "));
-  // Any other standard needs a golden result.
+  // The case has no golden result, which any standard but `distribution` needs.
   EXPECT_THAT(run("assay gate noise.h5 --standard torch").out,
               HasSubstr("case lanes has no golden result"));
   EXPECT_THAT(run("assay gate noise.h5 --standard 'distribution(unifrom)'").err,

@@ -431,7 +431,7 @@ TEST(GateChecksums, OfACaseThatIsNoProduct) {
   EXPECT_EQ(AbftClose(c).check(output).outcome, Outcome::kPass) << "against its golden result";
 }
 
-// The case's own bound decides if two outputs differ.
+// The tolerance in the case's own attributes decides if two outputs differ.
 TEST(Amplification, ByTheCasesOwnBound) {
   Case c = dual({});
   c.attributes["rtol"] = 0.25;

@@ -325,7 +325,7 @@ TEST_F(Default, HonestBfloat16ProductsPass) {
     EXPECT_THAT(run("assay gate mm.h5 --outputs e.h5 -q"), Exits(0)) << machine;
     EXPECT_THAT(run(formatted("assay gate mm.h5 --machine {} -q", machine)), Exits(0)) << machine;
   }
-  // A result that lacks one of its products is found.
+  // An output with an element that lacks one of its products fails.
   record("mm.h5", "bad.h5", [](const Case& c) {
     Tensor output = summed_otherwise(c);
     const double first = c.input("a").view().value_at(0) * c.input("b").view().value_at(0);

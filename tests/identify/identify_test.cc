@@ -107,7 +107,8 @@ TEST(Identify, EvidenceCountsWhatWouldDiffer) {
   ASSERT_NE(kept, f.evidence.end());
   EXPECT_EQ(kept->value, "25");
   EXPECT_EQ(kept->of, 1024);
-  // The operator itself gives the same count.
+  // The product is computed with the rival model. It differs from the output in as many elements as
+  // the finding says.
   Case other = c;
   const Tensor ours = emulate(other, machine_named("hopper,kept_bits=" + kept->rival), 1);
   std::int64_t differ = 0;
@@ -422,7 +423,9 @@ TEST(Identify, NoWrongModelIsFoundForSure) {
       const std::string dtype(row.input);
       for (const std::int64_t k : {3, 40, 256}) {
         for (const bool is_wide : {true, false}) {
-          if (!is_wide && k != 40) continue;  // narrow results seldom decide, and take long
+          // Narrow results seldom decide between models and take long, so that they are tested for
+          // one K only.
+          if (!is_wide && k != 40) continue;
           const std::map<std::string, Attribute> attributes = {
               {"output_dtype", std::string(is_wide ? "float32" : "bfloat16")}};
           const std::string name(machine.name);
@@ -506,7 +509,7 @@ Case integer_product(const char* machine, std::int64_t k, double value) {
 }
 
 TEST(Identify, IntegerProductsAreExactSums) {
-  // Sums of so few terms stay within int32 whatever they are.
+  // Sums of 64 int8 products stay within int32, whatever the factors are.
   const Finding f = identified({integer_product("hopper", 64, -128)}).at(0);
   EXPECT_EQ(f.outcome, Outcome::kFound);
   EXPECT_THAT(f.alike, testing::UnorderedElementsAre("ascend910b", "hopper"));

@@ -250,14 +250,14 @@ TEST(SumOrderTest, WhatIsNoMemberIsNotTakenForOne) {
              return by_model({{{.family = SumFamily::kSequential}}, &kFloat32, &kFloat32}, blocks);
            }),
        0);
-  // These are sums of squares, which is another operator.
+  // No order of a sum is found for sums of squares, because that is another operator.
   none(sums_by(kFloat32, kFloat32, 256, 64, 3,
                [&](std::vector<double> x) {
                  for (double& v : x) v = round_to(kFloat32, v * v);
                  return by_model(model, x);
                }),
        0);
-  // The order depends on the values, which are sorted first.
+  // No order is found if each row is sorted first, because the order then depends on the values.
   none(sums_by(kFloat32, kFloat32, 256, 64, 4,
                [&](std::vector<double> x) {
                  std::sort(x.begin(), x.end());

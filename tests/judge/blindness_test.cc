@@ -56,7 +56,7 @@ std::int64_t zeros_that_pass(const Format& format, std::vector<double> expected,
 
 TEST(BlindnessTest, OfEveryStandardIsWhatZerosInPlaceShow) {
   std::int64_t checked = 0, blind = 0;
-  // Each dtype takes another half of the standards.
+  // Each dtype takes every second standard, and the next dtype takes the others.
   std::size_t place = 0;
   for (const char* dtype : {"float32", "float16", "bfloat16", "int8"}) {
     for (const std::string& standard : every_standard(2, place++)) {

@@ -495,7 +495,8 @@ TEST(Judge, PartsWithoutMetrics) {
   constexpr auto kPart = static_cast<std::size_t>(MetricsPass::kPart);
   std::vector<double> values(3 * kPart), output(2 * kPart);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = 1 + static_cast<double>(i % 1000);
-  // These elements lie before the expected values.
+  // The expected values begin in the middle of the buffer. The elements before them differ from the
+  // output, so that reading a part at a wrong place gives mismatches.
   for (std::size_t i = 0; i < kPart; ++i) values[i] += 0.5;
   for (std::size_t i = 0; i < output.size(); ++i) output[i] = values[kPart + i];
   const Tensor buffer = vector_of("float32", values);

@@ -129,7 +129,8 @@ TEST(Regate, Blindness) {
   Bound allowed = blind.bound;
   allowed.max_blind = 0.6;
   EXPECT_EQ(regate(of_blind, allowed).outcome, Outcome::kPass);
-  // Without rounding, the expected values are different.
+  // The saved blindness belongs to expected values that were rounded. Without rounding they differ,
+  // so that the blindness is not known.
   const Verdict stored = regate(of_blind, tolerance(1e-3, 1e-3, false));
   EXPECT_EQ(stored.outcome, Outcome::kPass);
   EXPECT_THAT(stored.notes, ElementsAre(kNotKnown));

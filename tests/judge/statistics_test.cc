@@ -186,7 +186,7 @@ double defined(const Limit& limit, const Sums& s, const Sums& peer, double u, do
       return over(root(s.noise / s.n), root(peer.noise / s.n), limit.parameter);
     case Statistic::kErrorSquares:
     case Statistic::kErrorBias:
-      // gate/expected_error_test.cc tests these two, which use weights of the case.
+      // gate/expected_error_test.cc tests these two statistics, which use weights of the case.
       break;
   }
   return kNan;
@@ -242,7 +242,7 @@ TEST(Statistics, AllOfThemAreWhatTheyAreDefinedToBe) {
       a[i] = e[i] * (1 + std::ldexp(dice.uniform() - 0.4, -static_cast<int>(dice.below(20))));
       b[i] = e[i] * (1 + 0.01 * (dice.uniform() - 0.5));
       if (dice.below(100) == 0) a[i] += 1e-3;
-      if (trial > 14 && dice.below(100) == 0) e[i] = 1e39;  // finite only in float64
+      if (trial > 14 && dice.below(100) == 0) e[i] = 1e39;  // which is finite only in float64
       if (trial > 14 && dice.below(100) == 0) a[i] = e[i] = -kInfinity;
       if (trial > 14 && dice.below(100) == 0) a[i] = kNan;
     }

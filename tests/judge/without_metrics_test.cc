@@ -114,7 +114,7 @@ TEST(WithoutMetrics, LimitsOnEveryStatistic) {
                                  parameter, n));
           const Verdict v = expect_one_verdict(actual, expected, bound, options);
           ASSERT_EQ(v.readings.size(), 1u) << v.because;
-          // Adds other limits, which need other sums.
+          // Adds limits of two other statistics, which need other sums.
           if (parameter == 0.5) {
             bound.limits.push_back({.statistic = Statistic::kCosine, .limit = 0.5});
             bound.limits.push_back({.statistic = Statistic::kErrorBalance, .limit = 0.5});
@@ -139,12 +139,12 @@ TEST(WithoutMetrics, SharesOfUlps) {
       const std::vector<double> golden = golden_values(f, n, 51, specials);
       std::vector<double> output = output_values(f, golden, 52, specials, 0x1p-7);
       for (std::size_t i = 0; i < output.size(); i += 9) output[i] = -output[i];
-      // Some values are now beyond the format's range.
+      // Doubles some values, so that they may leave the format's range.
       for (std::size_t i = 0; i < output.size(); i += 31) output[i] *= 2;
       const Tensor actual = Tensor::from_values(f, {n}, output);
       for (const char* golden_dtype : {dtype, "float32", "float64"}) {
         std::vector<double> wide = golden;
-        // Most formats hold this as infinity or NaN.
+        // Most formats hold 2^120 only as infinity or NaN.
         if (specials) wide[5] = 0x1p120;
         const Tensor expected = Tensor::from_values(format_named(golden_dtype), {n}, wide);
         for (const double most : {0.0, 1.0, 1.5, 32.0, 33.0}) {

@@ -18,7 +18,7 @@
 namespace assay {
 namespace {
 
-// The ranges of the factors.
+// The sizes of the factors a and b of a product.
 enum class Data {
   kNormal,         // about 1
   kSmallProducts,  // products about the smallest normal of float32
@@ -185,7 +185,7 @@ TEST(SumBounds, HoldForEveryMachineAndWhatItFlushes) {
     }
   }
   EXPECT_GT(sums, 10000);
-  // The units do flush: bounds that ignore flushes do not hold.
+  // Some units do flush subnormals: many of their sums lie outside of bounds that ignore flushes.
   EXPECT_GT(moved_by_flushes, 1000);
   EXPECT_GT(beyond_without_flushes, 500);
   EXPECT_GT(elements_beyond_without_flushes, 500);

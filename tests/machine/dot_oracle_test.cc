@@ -389,7 +389,7 @@ TEST(JoinedSumTest, Float8ByHand) {
 // CDNA1 and CDNA2 sum in pairs. Only CDNA2 flushes subnormals.
 TEST(PairsTest, ByHand) {
   for (const char* machine : {"cdna1", "cdna2"}) {
-    // The square of this is half an ulp of 1.
+    // The square of `tiny` is half an ulp of 1.
     const double tiny = 0x1p-12;
     EXPECT_EQ(chunk_on(machine, "float16", {1, tiny, tiny, 0}, {1, tiny, tiny, 0}, 0), 1);
     EXPECT_EQ(chunk_on(machine, "float16", {1, 0, tiny, tiny}, {1, 0, tiny, tiny}, 0), 1 + 0x1p-23);

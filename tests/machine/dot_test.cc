@@ -228,7 +228,7 @@ TEST(EngineMixTest, NegativeZeroBesideAWideRow) {
 TEST(EngineTieTest, OneFarBitDecides) {
   for (const DotModel& model : machine_named("ascend910b").dots) {
     if (model.input == "int8" || model.input == "hfloat32") continue;
-    // float16 needs room for small products.
+    // For float16, the whole sum is 2^20 times as large, which leaves room for small products.
     const int base = model.input == "float16" ? 20 : 0;
     const int farthest = model.input == "float16" ? base + 48 : 150;
     for (const auto& [ones, ulp] : {std::pair(1, -23), {96, -17}}) {
@@ -257,7 +257,8 @@ TEST(EngineTieTest, OneFarBitDecides) {
   }
 }
 
-// The sum of the products spans 54 bits, one more than float64 holds: the last of them decides.
+// The exact sum of the products spans 54 bits, one more than float64 holds. The last bit decides
+// whether the sum is above the tie.
 TEST(EngineTieTest, OneBitBeyondFloat64Decides) {
   const DotModel& model = dot_model(machine_named("ascend910b"), format_named("bfloat16"));
   const double a[] = {1, 0x1p-12, (1 + 0x1p-7) * 0x1p-20, -(1 + 0x1p-6) * 0x1p-20},
@@ -451,7 +452,8 @@ TEST_P(ChunkTest, EveryFamily) {
 TEST_P(ChunkTest, LowPartsOfASplitSum) {
   const int terms = std::max(GetParam() - 4, 0) / 2 * 2;
   for (int at = 0; at < 35 * 5; ++at) {
-    // Half a quantum is about 2^-50.
+    // Half of the quantum of the split sum is about 2^-50. The small products lie on both sides of
+    // it.
     const int low = 26 + at / 5, far = 96 + at % 5;
     Problem p{1, 1, 0, {}, {}, {0.0f}};
     const auto add = [&](double factor, int exponent) {
@@ -515,7 +517,8 @@ std::vector<Variant> variants() {
   add("fp8_promoted", fp8, [](DotModel& m) { m.promotion_interval.value = 64; });
   add("fp8_12", fp8, [](DotModel& m) { m.kept_bits.value = 12; });
   add("fp8_full_mantissa", fp8, [](DotModel& m) { m.mantissa_bits.value = 0; });
-  // These values are next to the value that means "none".
+  // For kept_bits and mantissa_bits, 0 means that there is no such limit. 1 is the value next to
+  // it.
   add("nearest_of_1_kept_bit", fused, [](DotModel& m) { m.kept_bits.value = 1; });
   add("mantissa_1", fused, [](DotModel& m) { m.mantissa_bits.value = 1; });
   add("flushed_inputs", fused, [](DotModel& m) { m.flush_inputs.value = true; });

@@ -296,7 +296,7 @@ TEST_P(ExactMatmulTest, TilesOfEveryRange) {
       const std::string what =
           "spread " + std::to_string(spread) + ", bits " + std::to_string(bits);
       expect_rounded_once(p, what);
-      // The first four rows are now easy to sum.
+      // The first four rows of a become ones, so that their sums are easy. b is scaled down.
       for (std::int64_t i = 0; i < 4 * p.k; ++i) p.a[at(i)] = 1;
       for (double& v : p.b) v = std::ldexp(v, -spread);
       expect_rounded_once(p, "easy rows, " + what);

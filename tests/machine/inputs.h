@@ -20,7 +20,7 @@ struct Problem {
   std::vector<float> c;
 };
 
-// The random draws of one family.
+// Draws the operands of one family in a format.
 struct Source {
   const Format& format;
   Random& random;

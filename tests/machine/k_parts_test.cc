@@ -36,7 +36,8 @@ TEST(KParts, RoundAsTheySay) {
   EXPECT_EQ(stored_part(plain, 2049), 2049.0f);
   EXPECT_EQ(stored_part(both, 2049), 2048.0f);
   EXPECT_EQ(stored_part(both, 2051), 2052.0f);
-  // Stored parts and sums each have their own format: only one of both is rounded to float16.
+  // The format in which parts are stored and the format in which they are added are separate
+  // settings. Here only one of both is float16.
   EXPECT_EQ(add_part_sums(sums, 2048, 1), 2048.0f);
   EXPECT_EQ(stored_part(stores, 2049), 2048.0f);
   EXPECT_EQ(add_part_sums(stores, 2048, 1), 2049.0f);

@@ -20,7 +20,7 @@
 namespace assay {
 namespace {
 
-// An array that ends at such a page.
+// An array that ends exactly before a page that may not be accessed.
 template <typename T>
 class EndOfPage {
  public:

@@ -185,7 +185,7 @@ TEST(AbftClose, ABiasThatTheOperandsLack) {
   EXPECT_THAT(explanation((c.rowwise() + bias).eval(), AbftClose(c)),
               HasSubstr("; each column differs by a constant; was a bias added or left out?\n"));
   EXPECT_THAT((c.rowwise() + bias).eval(), AbftClose(a, b).bias(Eigen::VectorXf(bias)));
-  // Other faults are not called a bias.
+  // The message calls only a constant in each column a bias, and none of these other faults.
   Eigen::MatrixXf flipped = c;
   flipped(3, 4) += 1;
   for (const Eigen::MatrixXf& wrong :
@@ -573,7 +573,7 @@ TEST(AbftCloseEdges, WhatIsDescribedCanBeRead) {
   try {
     text = description_of(AbftClose(s.a, s.b).threshold("v_abft").false_alarm_budget(1e-6));
   } catch (const std::invalid_argument&) {
-    // A refusal is right, too, because v_abft has no budget.
+    // The matcher may refuse the budget, because the threshold v_abft has none.
     return;
   }
   const std::size_t begin = text.find("(threshold ") + 11;

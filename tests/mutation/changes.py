@@ -227,7 +227,7 @@ def mutants_of_line(line, code, before, table, header):
         if logical or re.search(r"\bbool\s+[\w:]+\(", header):
             if " ? " not in value:
                 put("negated", start, end, f"!({value})")
-        elif NUMERIC.search(header[:header.find("(") + 1]) and value != "0":  # which has no sign
+        elif NUMERIC.search(header[:header.find("(") + 1]) and value != "0":  # 0 has no sign to change
             put("negated", start, end, f"-({value})")
     return made
 

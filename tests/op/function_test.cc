@@ -284,7 +284,7 @@ double chained(const VectorArithmetic& unit, VectorOp op, double a, double b = 0
 TEST(FunctionTest, SigmoidByHand) {
   const Tensor one = values("float16", {1});
   EXPECT_EQ(on("ascend910b", operation("sigmoid", {{"x", one}}))[0], 1497.0 / 2048);
-  // A result that is rounded only once is the same here.
+  // Hopper rounds only the result, which here gives the same number.
   EXPECT_EQ(on("hopper", operation("sigmoid", {{"x", one}}))[0], 1497.0 / 2048);
   const Tensor x = values("float16", {-9});  // exp(9) = 8103.08: 8104, of spacing 4
   EXPECT_EQ(on("ascend910b", operation("sigmoid", {{"x", x}}))[0],

@@ -31,7 +31,8 @@ TEST(KSplitTest, PartsOfKInOtherOrders) {
   c.attributes["output_dtype"] = "float32";
   c.attributes["split_k"] = std::int64_t{16};
   const auto a = c.input("a").view().values(), b = c.input("b").view().values();
-  // Returns the sum of these stretches of K in one accumulator.
+  // Returns the sum of the products of an element in some stretches [first, last) of K, in one
+  // accumulator.
   using Stretches = std::vector<std::pair<std::int64_t, std::int64_t>>;
   const auto sum_of = [&](std::int64_t i, std::int64_t j, const Stretches& stretches) {
     std::vector<double> x, y;

@@ -151,7 +151,7 @@ TEST(RegisterTest, TheFirstInputNamedSaysTheOutputDtype) {
   c.inputs["a"] = cases::integer_tensor("int8", {1}, 2);
   EXPECT_EQ(output_format(c).name, "float16");
   c.inputs["x"] = cases::integer_tensor("float8_e4m3fn", {2, 3}, 1);
-  // An fp8 matmul would give float32.
+  // The output has the dtype of x, although a matmul of fp8 operands would give float32.
   EXPECT_EQ(output_format(c).name, "float8_e4m3fn");
   c.attributes["output_dtype"] = "float32";
   EXPECT_EQ(output_format(c).name, "float32");

@@ -73,7 +73,7 @@ const Operator& registered_row() {
   return *find_operator("all_kinds");
 }
 
-// Returns assay's own operators and the one above.
+// Returns assay's own operators and the one that this test registers.
 std::vector<const Operator*> rows() {
   const Operator& last = registered_row();
   std::vector<const Operator*> all;

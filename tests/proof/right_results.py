@@ -130,7 +130,7 @@ def judge_machines(tally, tool, folder, quick):
 
 
 def judge(tool, folder, sources, quick):
-    """Returns the tally of the sources."""
+    """Judges the right results of each source by the gates, and returns the tally of the verdicts."""
     tally = Tally()
     for source in sources:
         if source == "machines":

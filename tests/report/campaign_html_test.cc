@@ -146,7 +146,7 @@ TEST(CampaignHtml, BesideOneOther) {
   EXPECT_THAT(page, HasSubstr("<th class=num>A, %<th class=num>B, %<th class=num>difference"));
 }
 
-// There are more results than letters.
+// There are more results (28) than letters to name them. From R27 on, they are numbered.
 TEST(CampaignHtml, ManyResults) {
   const std::string page =
       campaign_html(std::vector<campaign::SavedCampaign>(28, small(2, 10)), "c", "v");

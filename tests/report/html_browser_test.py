@@ -155,7 +155,7 @@ class Page(unittest.TestCase):
         self.click("#grouped")
         self.click("#cases tr.group button")
         self.assertEqual(self.names()[0], "half")
-        # The link in the summary sets the same filter.
+        # A link in the summary sets the filter for the operator, too.
         self.click("[data-operator=gelu]")
         self.assertEqual(self.names(), ["layer7", "layer12", "layer107"])
         self.assertEqual(self.browser.complaints(), [])
@@ -184,7 +184,7 @@ class Page(unittest.TestCase):
         again = subprocess.run([ASSAY, "repro", line], cwd=self.folder, capture_output=True, text=True)
         self.assertEqual(again.returncode, 1, again.stderr)
         self.assertIn("512 of 8 192 elements", again.stdout)
-        # The copy button copies that line.
+        # The copy button copies the command line that reproduces the verdict.
         self.browser.call("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
         self.value("""navigator.clipboard.writeText = text => { window.pasted = text; return Promise.resolve(); }""")
         self.click(inside + " .repro button")

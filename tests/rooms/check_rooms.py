@@ -375,7 +375,8 @@ class House:
         else:
             pieces = cmake_options(source)
         for position, command, text in pieces:
-            if command in ("if", "elseif", "while", "message"):  # these guard against the option
+            # These commands test for such an option or warn of it, and do not set it.
+            if command in ("if", "elseif", "while", "message"):
                 continue
             for match in re.finditer(FAST_MATH, text):
                 self.report(name, line_of(source, position + match.start()),

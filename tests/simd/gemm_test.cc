@@ -23,7 +23,7 @@ class TileTest : public OnEveryTarget {
     rows = chunk_tile_shape().rows;
     columns = chunk_tile_shape().columns;
   }
-  // Return indices into a packed tile.
+  // Return the index of an element in the packed tile of A or of B, or in C.
   std::size_t a_at(std::int64_t i, int r) const { return static_cast<std::size_t>(i * rows + r); }
   std::size_t b_at(std::int64_t i, int j) const {
     return static_cast<std::size_t>(i * columns + j);

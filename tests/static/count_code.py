@@ -50,7 +50,7 @@ def files_of(commit):
                 with open(path, encoding="utf-8") as file:
                     yield path, file.read()
             except FileNotFoundError:
-                continue  # the file is deleted, but this is not yet committed
+                continue  # the file was deleted without a commit of it
 
 
 def main():

@@ -319,7 +319,7 @@ TEST(TensorTest, MovesKeepTheBytes) {
 TEST(TensorTest, WhatWasMovedFromIsEmpty) {
   Tensor a = Tensor::from_values(format_named("int8"), {3}, std::vector<double>{1, 2, 3});
   const Tensor b = std::move(a);
-  EXPECT_TRUE(a.empty());  // NOLINT: that is the question
+  EXPECT_TRUE(a.empty());  // NOLINT: the test reads a tensor after its move
 }
 
 TEST(TensorTest, LiesOnWholeLines) {

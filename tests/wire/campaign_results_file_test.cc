@@ -174,7 +174,7 @@ TEST(CampaignResults, EveryWrongPlaceIsNamed) {
             gate + "fault 2: 'fault' is missing");
   EXPECT_EQ(message("/cells/0/gates/0/published/0/agrees", "yes"),
             gate + "published 1: 'agrees' must be true, false or null");
-  // A second gate must have the same faults.
+  // All gates of a cell must have the same faults. A second gate with another bit is refused.
   auto json = nlohmann::ordered_json::parse(kResults);
   auto other = json["cells"][0]["gates"][0];
   other["gate"] = "a_abft";
