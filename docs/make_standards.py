@@ -197,7 +197,7 @@ REGISTRY = """
 
 Each section gives the repository, the commit in which the rule was read, the file and the date of the commit. If the stored
 text has no history, the date is that of the reading. Some projects' code lets wrong results pass, such as a NaN on one side.
-The row here does not. [judging.md](judging.md#as-published) lists them, and says how to ask for the original rule.
+The row of assay's table does not. [judging.md](judging.md#as-published) lists them, and says how to ask for the original rule.
 
 """
 
