@@ -336,7 +336,8 @@ def make_torch(m):
         v2(base, 0, (1 << 62, 1 << 62), (0, 0)))
     bad("negative.pt", "its pickle is damaged: a size or stride is no whole number of at least 0",
         v2(base, 23, (24,), (-1,)))
-    bad("expand.pt", "repeats the 96 bytes of its storage to 4000000000, which is more than is read",
+    bad("expand.pt", "repeats the 96 bytes of its storage to 4000000000, which is more than assay reads; save a "
+                     "copy of the tensor, as x.contiguous() makes",
         v2(base, 0, (1000, 1000000), (0, 0)))
     bad("rank.pt", "its pickle is damaged: size and stride differ in length", v2(base, 0, (4, 6), (1,)))
     bad("missing.pt", "its storage 0 is not in the archive", storages={})
@@ -375,8 +376,8 @@ def make_torch(m):
         "protocol": (b"\x80\x09N.", "its pickle has protocol 9, but assay reads only protocols 2 to 5; save the "
                                     "tensor with one of these"),
         "persistent": (b"\x80\x02NQ.", "holds no arrays"),
-        "many": (b"\x80\x02(" + b"N" * 2100000 + b"t.", "its pickle makes more than 2097152 values, which is more "
-                 "than is read"),
+        "many": (b"\x80\x02(" + b"N" * 2100000 + b"t.", "its pickle makes more than 2097152 values, the most "
+                                                        "that assay reads"),
     }
     for name, (raw, message) in raws.items():
         bad(f"p_{name}.pt", message, raw=raw, compression=zipfile.ZIP_DEFLATED)
@@ -511,7 +512,8 @@ def make_onnx(m):
     bad("length", "is truncated, or no ONNX TensorProto: a field reaches beyond its end",
         onnx((2,), 1, field(9, 2, varint((1 << 64) - 1))))
     bad("number", "is no ONNX TensorProto, or is damaged: a number in it does not end", b"\xff" * 20)
-    bad("model", "is an ONNX ModelProto, and a TensorProto is read; save each tensor in a file of its own, as "
+    bad("model", "is an ONNX ModelProto, but assay reads only a TensorProto; save each tensor in a file of its "
+                 "own, as "
         "onnx.save_tensor does", field(1, 0, varint(8)) + blob(2, b"producer"))
     bad("external", "keeps its elements in another file (external data), which assay does not read; save the "
                     "tensor with its data in one file",

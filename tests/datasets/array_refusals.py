@@ -83,7 +83,8 @@ def make_npy(m):
 def make_onnx(m):
     floats = onnx((2,), 1, blob(9, bytes(8)))
     nameless = field(1, 0, varint(2)) + field(2, 0, varint(1)) + blob(4, bytes(8))
-    way_out = (", and a TensorProto is read; save each tensor in a file of its own, as onnx.save_tensor does")
+    way_out = (", but assay reads only a TensorProto; save each tensor in a file of its own, as onnx.save_tensor "
+               "does")
     sequence_of = "is an ONNX SequenceProto" + way_out
     either = "is an ONNX SequenceProto or OptionalProto" + way_out
     empty = "is an empty ONNX SequenceProto or OptionalProto, or a TensorProto without elements"

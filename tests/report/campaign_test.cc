@@ -100,7 +100,7 @@ TEST(CampaignText, ASmallResult) {
       "matrices if not; largest D/T 0.25");
   has("    " + a +
       "  40 of 3 998 rows alarmed, 1.001 [0.7356, 1.359] %; 30 of 1 000 matrices; largest D/T 1.5, "
-      "rms z 1.25; 3 above T, clean element by element; 2 not checkable");
+      "rms z 1.25; 3 above the threshold T, but with right elements; 2 not checkable");
   has("  detected, in % of the injected");
   // Bits that no gate ever detects share one line. --full gives each its own line.
   has("    bits 3 to 4, 0 to 1     200             < 1.5 / 31                      < 1.5 / 31");

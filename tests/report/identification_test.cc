@@ -152,8 +152,9 @@ TEST(IdentificationText, WhatWouldDecide) {
   EXPECT_THAT(
       identification_text({f}),
       HasSubstr("    3 models that fit, the first of more, differ in chunk\n"
-                "    2 of them give the same results as the first, 2 arithmetics in all, on "
-                "960 results of probes\n"
+                "    on probes, 2 of these models give the same results as the first; all of them "
+                "are 2 arithmetics ("
+                "960 results compared)\n"
                 "    to decide, record assay probes float16; the probe probe/float16/far_2 tells 2 "
                 "of the 2 arithmetics apart\n"));
   f.decision->told_apart = 1;

@@ -124,8 +124,8 @@ TEST_F(CompareNpz, ArchivesThatAreNone) {
               StartsWith("error: bomb.npz: a.npy: says that it has 4294967280 bytes, which "));
   EXPECT_THAT(run("assay compare header.npz a.npy"),
               Exits(2,
-                    "error: header.npz: has an .npy header of 1073741808 bytes, over the "
-                    "1048576 that are read"));
+                    "error: header.npz: has an .npy header of 1073741808 bytes, but assay reads at "
+                    "most 1048576"));
   const Ran ran = run("assay compare broken.npz:/a a.npy");
   EXPECT_THAT(ran, Code(2));
   EXPECT_THAT(ran.err, StartsWith("error: broken.npz: a.npy: "));

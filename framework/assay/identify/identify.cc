@@ -105,7 +105,8 @@ Finding explained(const Sums& s, const Explanation& explanation, const Options& 
   if (doubts.seldom > 0) {
     const bool is_one = doubts.seldom == 1;
     f.note = formatted(
-        "{} that {} no row {} every bit as well, and would give others in less than one sum of {}",
+        "{} that {} not in the table {} every bit as well, and would give other bits in fewer than "
+        "one sum of {}",
         is_one ? "a model" : formatted("{} models", doubts.seldom), is_one ? "is" : "are",
         is_one ? "gives" : "give", Rival::kSeldom);
   }

@@ -69,7 +69,8 @@ std::string clean_table(const campaign::CellResult& result) {
     if (g.is_void()) out += ", void";
     if (std::isfinite(g.rms_z)) out += formatted(", rms z {}", short_number(g.rms_z));
     if (g.clean.dismissed > 0) {
-      out += formatted("; {} above T, clean element by element", grouped(g.clean.dismissed));
+      out += formatted("; {} above the threshold T, but with right elements",
+                       grouped(g.clean.dismissed));
     }
     if (g.clean.not_checkable > 0) {
       out += formatted("; {} not checkable", grouped(g.clean.not_checkable));

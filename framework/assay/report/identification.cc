@@ -65,11 +65,12 @@ std::string decision_text(const Finding& f) {
   if (d.command.empty()) {
     return out + "    to decide, record more cases of this kind with other data\n";
   }
-  out +=
-      formatted("    {} of them give the same results as the first, {} in all, on {} of probes\n",
-                grouped(static_cast<std::int64_t>(d.like_first)),
-                counted(static_cast<std::int64_t>(d.arithmetics), "arithmetic"),
-                counted(d.results, "result"));
+  out += formatted(
+      "    on probes, {} of these models give the same results as the first; all of them are {} "
+      "({} compared)\n",
+      grouped(static_cast<std::int64_t>(d.like_first)),
+      counted(static_cast<std::int64_t>(d.arithmetics), "arithmetic"),
+      counted(d.results, "result"));
   if (d.told_apart < 2) {
     return out + "    probes of this shape and output dtype tell none of them apart\n";
   }

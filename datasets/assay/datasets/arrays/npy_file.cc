@@ -97,7 +97,7 @@ std::unique_ptr<ArraySource> read_npy(const ArrayRequest& request,
     throw FileError(path, "", "is truncated in its header");
   }
   if (length > kMaxHeader) {
-    throw file_error(path, "", "has an .npy header of {} bytes, over the {} that are read", length,
+    throw file_error(path, "", "has an .npy header of {} bytes, but assay reads at most {}", length,
                      kMaxHeader);
   }
   // Reads from the beginning, so that checksums of data that are read in order remain complete.

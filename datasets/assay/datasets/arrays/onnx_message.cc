@@ -101,7 +101,8 @@ bool has(const Fields& fields, std::uint64_t number, bool Field::*wire) {
 constexpr std::uint64_t kName = 1, kType = 2, kFirstValue = 3, kMapValues = 5, kLastValue = 7;
 
 constexpr std::string_view kWayOut =
-    ", and a TensorProto is read; save each tensor in a file of its own, as onnx.save_tensor does";
+    ", but assay reads only a TensorProto; save each tensor in a file of its own, as "
+    "onnx.save_tensor does";
 
 }  // namespace
 

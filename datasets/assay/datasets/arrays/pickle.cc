@@ -48,7 +48,7 @@ class Machine {
 
   void push(Value value) {
     if (out_.values.size() >= kMostValues) {
-      refuse("its pickle makes more than {} values, which is more than is read", kMostValues);
+      refuse("its pickle makes more than {} values, the most that assay reads", kMostValues);
     }
     out_.values.push_back(std::move(value));
     stack_.push_back(static_cast<Ref>(out_.values.size() - 1));

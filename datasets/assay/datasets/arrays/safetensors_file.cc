@@ -69,7 +69,7 @@ class SafetensorsFile : public ArrayFile {
                        length, size);
     }
     if (length > kMostHeader) {
-      throw file_error(path_, "", "has a header of {} bytes, over the {} that are read", length,
+      throw file_error(path_, "", "has a header of {} bytes, but assay reads at most {}", length,
                        kMostHeader);
     }
     std::string text(static_cast<std::size_t>(length), ' ');

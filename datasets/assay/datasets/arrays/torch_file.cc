@@ -308,7 +308,8 @@ class TorchFile : public ArrayFile {
       // protects the memory.
       if (needed > static_cast<double>(kMostPerDeflatedByte * file_place(path_).size)) {
         refuse(
-            formatted("repeats the {} bytes of its storage to {:.0f}, which is more than is read",
+            formatted("repeats the {} bytes of its storage to {:.0f}, which is more than assay "
+                      "reads; save a copy of the tensor, as x.contiguous() makes",
                       t.storage_bytes, needed));
       }
       layout.offset = t.offset * width;

@@ -231,10 +231,9 @@ GlobalHeap::Object VariableElements::object(std::span<const std::byte> reference
   GlobalHeap::Object object = heap_.object(reference, element_bytes);
   all_bytes_ += object.bytes.size();
   if (all_bytes_ > heap_.file_size()) {
-    object.problem = formatted(
-        "elements of variable length take {} bytes and more, and the file "
-        "has {}",
-        all_bytes_, heap_.file_size());
+    object.problem =
+        formatted("elements of variable length take at least {} bytes, but the file has only {}",
+                  all_bytes_, heap_.file_size());
   }
   return object;
 }
