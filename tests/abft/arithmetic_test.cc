@@ -119,20 +119,21 @@ TEST(Arithmetic, OnTheMachine) {
   const AbftVerdict v = AbftChecker::of_product(p.a, p.b, options)
                             .check(Tensor::from_values(format_named("float32"), {8, 32}, c).view());
   EXPECT_EQ(v.because,
-            "arithmetic=machine sums by the matrix unit, which reads bfloat16: operands are "
-            "bfloat16 and bfloat16, the output is float32");
+            "arithmetic=machine sums by the matrix unit, which reads bfloat16, but the operands "
+            "are bfloat16 and bfloat16, and the output is float32");
   // A single operand of another format is refused, and so is an output that the unit does not read.
   const auto refusal = [&](const char* in_a, const char* in_b) {
     const Tensor left = Tensor::from_values(format_named(in_a), {8, 64}, a);
     const Tensor right = Tensor::from_values(format_named(in_b), {64, 32}, b);
     return AbftChecker::of_product(left, right, options).why_not(f, {});
   };
-  const std::string reads = "arithmetic=machine sums by the matrix unit, which reads bfloat16: ";
+  const std::string reads =
+      "arithmetic=machine sums by the matrix unit, which reads bfloat16, but the ";
   EXPECT_EQ(refusal("bfloat16", "bfloat16"), "");
   EXPECT_EQ(refusal("float16", "bfloat16"),
-            reads + "operands are float16 and bfloat16, the output is bfloat16");
+            reads + "operands are float16 and bfloat16, and the output is bfloat16");
   EXPECT_EQ(refusal("bfloat16", "float16"),
-            reads + "operands are bfloat16 and float16, the output is bfloat16");
+            reads + "operands are bfloat16 and float16, and the output is bfloat16");
   AbftOptions ours = options;
   ours.spec = parse_threshold("rounding_variance,arithmetic=machine");
   EXPECT_EQ(AbftChecker::of_product(p.a, p.b, ours).check(p.c.view()).because,

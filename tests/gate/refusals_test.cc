@@ -211,7 +211,8 @@ TEST(OutputRefusals, IndicesPointIntoAnInput) {
             "indices need the attribute 'of': the input that they point into");
   c.attributes["of"] = std::string("x");
   EXPECT_EQ(index_source(c, "indices").why_not,
-            "the indices are of 'x', which is no input of the case");
+            "the attribute 'of' is 'x', which is not an input of the case; name the input that the "
+            "indices point into");
   c.attributes["of"] = std::string("b");
   IndexSource source = index_source(c, "indices");
   EXPECT_EQ(source.tensor, &c.inputs.at("b"));

@@ -318,7 +318,7 @@ TEST(DistributionDropout, ZerosAreCountedAndTheRestIsScaled) {
     EXPECT_THAT(v.because, HasSubstr("16 384 draws agree with dropout,p=0.1: the least p-value of "
                                      "3 tests is "));
     ASSERT_EQ(v.notes.size(), 2u);
-    EXPECT_THAT(v.notes[0], HasSubstr("a share of zeros that is less than some 0.0131 off"));
+    EXPECT_THAT(v.notes[0], HasSubstr("a share of zeros that differs by less than about 0.0131"));
     const Dropout unscaled = dropout(dtype, 0.1, 1, 1);
     const Verdict u = verdict_of("dropout,p=0.1", unscaled.y.view(), unscaled.x.view());
     expect_found(u, "neither 0 nor 1.11111 times what was expected");

@@ -425,10 +425,9 @@ TEST(AbftClose, ExplainsWhatWasNotCheckableAndWhatWasConfirmed) {
   Small s("bfloat16");
   s.a.set_bits(0, 0x7fc0);
   EXPECT_EQ(explanation(s.c, AbftClose(s.a, s.b)),
-            "which passes: none of 2 row checks above rounding_variance (largest D/T 0); 1 not "
-            "checkable: their operands or checksums hold NaN or infinity");
-  // Each 1 + 2^-9 is rounded to 1, four times in the same direction. One wide check is therefore
-  // above a small threshold.
+            "which passes: none of 2 row checks above rounding_variance (largest D/T 0); 1 check "
+            "could not be made, because operands or checksums hold NaN or infinity");
+  // 1 + 2^-9 rounds to 1, four times the same way: one wide check is above a small threshold.
   const Tensor a = tensor("bfloat16", {1, 2}, {1, 1});
   const Tensor b = tensor("bfloat16", {2, 4}, {1, 1, 1, 1, 0x1p-9, 0x1p-9, 0x1p-9, 0x1p-9});
   const Tensor c = tensor("bfloat16", {1, 4}, {1, 1, 1, 1});

@@ -309,7 +309,8 @@ TEST(ScaledMatmulTest, RefusesByName) {
             "case t: scale_a has the shape [4, 1], but the scales of its tensor have [4, 2]");
   c = block_scaled(4, 20, 200);
   c.attributes["a_scaling"] = "rows";
-  EXPECT_THAT(error(c), HasSubstr("a_scaling is 'rows' of a tensor [4, 200]"));
+  EXPECT_THAT(error(c),
+              HasSubstr("a_scaling is 'rows', which does not fit a tensor of shape [4, 200]"));
   c = block_scaled(4, 20, 200);
   c.attributes["promotion_interval"] = std::int64_t{-1};
   EXPECT_EQ(error(c), "case t: promotion_interval is -1, below 0");

@@ -111,8 +111,9 @@ TEST_F(BlindTest, ALimitMayBeSetByTheCommandAndByACaseThatSaysWhy) {
   Case c = recorded("few", "float16", {4}, values, values);
   c.attributes["max_blind"] = 0.8;
   make("silent.h5", {c});
-  EXPECT_THAT(run("assay gate silent.h5"),
-              AllOf(Code(2), testing::Field(&Ran::err, HasSubstr("max_blind needs its reason"))));
+  EXPECT_THAT(
+      run("assay gate silent.h5"),
+      AllOf(Code(2), testing::Field(&Ran::err, HasSubstr("max_blind is given without a reason"))));
   c.attributes["why"] = std::string("one-hot rows: the small ones are noise");
   make("said.h5", {c});
   const Ran said = run("assay gate said.h5 --json r.json");

@@ -183,7 +183,7 @@ with h5py.File('nan.h5', 'w') as f:
                     "error: standard 'torch,as_published': assay already judges by torch as it was "
                     "published, as far as is known; leave out as_published"));
   EXPECT_THAT(run("assay regate r.json --standard verify_result,as_published").out,
-              HasSubstr("verify_result,as_published looks at the elements as the original does"));
+              HasSubstr("verify_result,as_published judges the elements as the original does"));
   EXPECT_THAT(run("assay list standards").out,
               HasSubstr("\n  as it was published (use verify_result,as_published): a "
                         "NaN or an infinity on only one side"));
@@ -209,7 +209,7 @@ TEST_F(GateStandards, BenchmarkIsChosenNamedAndNeverTheTarget) {
   make("alone.h5", {product("x", 0, "target")});
   ran = run("assay gate alone.h5 --standard cann_l0");
   EXPECT_THAT(ran, Exits(3));
-  EXPECT_THAT(ran.out, HasSubstr("there is none but 'target'"));
+  EXPECT_THAT(ran.out, HasSubstr("there is only that of 'target', which is judged"));
 }
 
 TEST_F(GateStandards, AccumulationOfAMachine) {
