@@ -328,7 +328,8 @@ std::string other_names_text(const Standard& s) {
 // Describes a standard's bound for each dtype that it names.
 std::string standard_text(const Standard& s) {
   std::string out = formatted(
-      "{}{}{}: {}\n  published: {}\n  expected value {}rounded to the output's dtype first; NaN {} "
+      "{}{}{}: {}\n  published: {}\n  the expected value is {}rounded to the output's dtype first; "
+      "NaN {} "
       "NaN\n",
       s.name, other_names_text(s), s.name == kDefaultStandard ? " (default)" : "", s.source,
       s.publication.text(), s.round_expected ? "" : "not ",
@@ -338,9 +339,11 @@ std::string standard_text(const Standard& s) {
   }
   if (s.growth != Growth::kNone) {
     out += s.growth == Growth::kLinear
-               ? "  tolerances times the number of accumulations\n"
-               : formatted("  tolerances twice that from 2048 accumulations{}\n",
-                           s.growth == Growth::kAtb ? ", float32 twice again from 16384" : "");
+               ? "  the tolerances are multiplied by the number of accumulations\n"
+               : formatted("  the tolerances are twice as large from 2048 accumulations on{}\n",
+                           s.growth == Growth::kAtb
+                               ? ", and in float32 four times as large from 16384 on"
+                               : "");
   }
   std::vector<std::vector<std::string>> rows = {{"  dtype", "rule"}};
   for (const auto& [dtype, rule] : standard_rules(s)) rows.push_back({"  " + dtype, rule});
