@@ -345,7 +345,7 @@ def make_torch(m):
         storages={"0": bytes(95)})
     bad("storage.pt", "its pickle is damaged: its storage has too many elements",
         v2(Storage(torch.FloatStorage, "0", 1 << 62, b""), 0, (4,), (1,)))
-    bad("keys.pt", "a dict has a key that is neither text nor a number", {(1, 2): whole})
+    bad("keys.pt", "a dict has a key that is neither text nor a number; save it with other keys", {(1, 2): whole})
     bad("nothing.pt", "holds no arrays", {"a": 1})
     loop = []
     loop.append(loop)
@@ -523,7 +523,7 @@ def make_onnx(m):
         "docs/formats.md",
         onnx((1,), 99, blob(9, bytes(8))))
     bad("field", "holds its elements in a field that is not one of float16", onnx((1,), 10, blob(4, bytes(4))))
-    bad("two", "holds its elements in two fields", onnx((1,), 1, blob(4, bytes(4)) + blob(9, bytes(4))))
+    bad("two", "holds its elements in two fields of the TensorProto; save the tensor again", onnx((1,), 1, blob(4, bytes(4)) + blob(9, bytes(4))))
     bad("wide", "element 0 is 300, which is no uint8", onnx((1,), 2, blob(5, varint(300))))
     bad("empty", "is no ONNX TensorProto: it has no data type", b"")
 

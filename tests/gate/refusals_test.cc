@@ -158,7 +158,8 @@ TEST(OutputRefusals, TheOperatorsOutputIsSaidOnce) {
   EXPECT_EQ(judged_case(c).output_name(), "two");
   c.outputs["one"].attributes["operator_output"] = std::int64_t{1};
   EXPECT_EQ(error_of([&] { (void)computed_output(c); }),
-            "case several: its outputs 'one' and 'two' both have operator_output = 1");
+            "case several: its outputs 'one' and 'two' both have operator_output = 1; only one "
+            "output may have it");
   c = two_outputs();
   c.op = "of_mine";
   EXPECT_EQ(computed_output(c).why_not, "assay does not know the operator 'of_mine'");

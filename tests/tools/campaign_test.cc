@@ -199,7 +199,7 @@ TEST_F(CampaignTool, ACorrectedPlanTakesTheFolder) {
   EXPECT_THAT(alone("assay campaign plan2.json --out out"),
               Exits(2,
                     "error: cell bfloat16 4x8x8 normal: machine exact has no accumulator that "
-                    "could break"));
+                    "could break; choose another machine"));
   EXPECT_THAT(alone("assay campaign plan.json --out out --quiet"), Exits(0));
   EXPECT_TRUE(exists("out/results.json"));
 }

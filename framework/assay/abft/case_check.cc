@@ -36,8 +36,8 @@ AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOption
     return not_checkable(output, options, std::move(because));
   };
   if (output.format->is_complex()) {
-    return refuse(
-        formatted("the output is {}, and checksums are sums of real numbers", output.format->name));
+    return refuse(formatted("the output is {}, but checksums can be computed only for real numbers",
+                            output.format->name));
   }
   if (is_attention(c)) return check_attention(c, output, options);
   const bool product = is_product(c);

@@ -113,8 +113,11 @@ std::string CheckedProduct::why_not(const Format& output) const {
     const bool wide =
         output.bits > 32 || (!from_golden && (input_a->bits > 32 || input_b->bits > 32));
     if (!integer_product(output)) {
-      return output.bits < 64 ? ""
-                              : formatted("sums of {} are beyond what float64 holds", output.name);
+      return output.bits < 64
+                 ? ""
+                 : formatted(
+                       "sums of {} cannot be checked, because they are beyond what float64 holds",
+                       output.name);
     }
     return wide ? formatted(
                       "products of {} and {} into {} cannot be checked, because integers are "

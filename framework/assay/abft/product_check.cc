@@ -84,8 +84,8 @@ AbftVerdict check_product(const ProductOperands& product, const TensorView& outp
     return not_checkable(output, options, std::move(because));
   };
   if (output.format->is_complex()) {
-    return refuse(
-        formatted("the output is {}, and checksums are sums of real numbers", output.format->name));
+    return refuse(formatted("the output is {}, but checksums can be computed only for real numbers",
+                            output.format->name));
   }
   Shape shape;
   try {

@@ -40,7 +40,8 @@ PiecewiseJudge::PiecewiseJudge(const Format& actual, Shape shape, const Bound& b
     : bound_(bound), options_(options) {
   const FloatEnvironment environment;
   if (!can_judge(bound)) {
-    refuse("standard {} judges an array as a whole, not in pieces", bound.standard);
+    refuse("standard {} judges an array only as a whole, and not in pieces; judge the whole array",
+           bound.standard);
   }
   options_.mismatch_map = false;  // the map would cover the whole array, but only pieces are here
   sum_.bound = bound;

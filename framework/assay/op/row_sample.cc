@@ -204,8 +204,9 @@ SampledRows sample_rows(const Case& c, const RowSample& sample) {
   if (const std::string why_not = why_no_rows(c); !why_not.empty()) {
     refuse_case(c.name, why_not);
   }
-  if (sample.rows < 1) refuse("a sample has at least one row");
-  SampledRows sampled{.test_case = c.without_tensors()};
+  if (sample.rows < 1) refuse("a sample needs at least one row");
+  SampledRows sampled;
+  sampled.test_case = c.without_tensors();
   is_product(c) ? sample_product(c, sample, sampled) : sample_attention(c, sample, sampled);
   return sampled;
 }

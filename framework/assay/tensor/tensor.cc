@@ -119,7 +119,7 @@ TensorView TensorView::at(std::int64_t index) const {
 
 TensorView TensorView::slice(std::int64_t begin, std::int64_t count) const {
   if (shape.empty() || begin < 0 || count < 0 || begin > shape[0] - count) {
-    refuse("[{}, {}) is outside the first dimension of shape {}", begin, begin + count,
+    refuse("the range [{}, {}) is outside the first dimension of shape {}", begin, begin + count,
            shape_text(shape));
   }
   TensorView part = *this;

@@ -172,8 +172,10 @@ std::unique_ptr<ByteSource> ZipArchive::open(std::size_t index) const {
   const auto file_size = static_cast<std::uint64_t>(file_place(path_).size);
   if (stat.comp_size > file_size) refuse("is truncated: its data end too early");
   if (stat.size / static_cast<std::uint64_t>(kMostPerDeflatedByte) > stat.comp_size) {
-    refuse(formatted("says that it has {} bytes, which {} deflated ones cannot hold", stat.size,
-                     stat.comp_size));
+    refuse(
+        formatted("says that it has {} bytes, which its {} compressed bytes cannot hold: the "
+                  "archive is corrupt",
+                  stat.size, stat.comp_size));
   }
   return std::make_unique<ZipMember>(path_, archive_, std::move(member));
 }

@@ -47,7 +47,7 @@ class Parser {
     const std::size_t end = std::min(text_.find_first_of(",\r\n", at_), text_.size());
     std::string cell = text_.substr(at_, end - at_);
     if (cell.find('"') != std::string::npos) {
-      refuse(line_, "has a quote within a cell that does not begin with one");
+      refuse(line_, "has a quote within a cell that does not begin with one; quote the whole cell");
     }
     at_ = end;
     return cell;
@@ -61,7 +61,7 @@ class Parser {
         ++at_;
         if (done() || text_[at_] != '"') {
           if (!done() && std::string_view(",\r\n").find(text_[at_]) == std::string_view::npos) {
-            refuse(line_, "has text behind a quoted cell");
+            refuse(line_, "has text behind a quoted cell; put it inside of the quotes");
           }
           return cell;
         }
@@ -70,7 +70,7 @@ class Parser {
       }
       cell += text_[at_];
     }
-    refuse(begin, "has a quoted cell that does not end");
+    refuse(begin, "has a quoted cell that does not end; add the closing quote");
   }
 
   std::string path_;
