@@ -523,7 +523,8 @@ def make_onnx(m):
         "docs/formats.md",
         onnx((1,), 99, blob(9, bytes(8))))
     bad("field", "holds its elements in a field that is not one of float16", onnx((1,), 10, blob(4, bytes(4))))
-    bad("two", "holds its elements in two fields of the TensorProto; save the tensor again", onnx((1,), 1, blob(4, bytes(4)) + blob(9, bytes(4))))
+    bad("two", "holds its elements in two fields of the TensorProto; save the tensor again",
+        onnx((1,), 1, blob(4, bytes(4)) + blob(9, bytes(4))))
     bad("wide", "element 0 is 300, which is no uint8", onnx((1,), 2, blob(5, varint(300))))
     bad("empty", "is no ONNX TensorProto: it has no data type", b"")
 
