@@ -115,7 +115,7 @@ def tables(figures):
     let_through = ", ".join(f"`{name}` {count}" for name, count in sorted(missed.items())) or "none"
     return {"standards": table("standard", by_standard.items()),
             "operators": table("operator", sorted(own.items())),
-            "missed": f"Corruptions that the own bounds let through, by kind: {let_through}.\n"}
+            "missed": f"The operators' own bounds let these numbers of corruptions through, by kind: {let_through}.\n"}
 
 
 def csv_text(figures):

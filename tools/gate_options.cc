@@ -90,7 +90,9 @@ void check_gate_options(const GateOptions& o) {
     refuse("--pairs names the outputs; leave --outputs out");
   }
   if (o.repeat && !o.update_baseline) {
-    refuse("--baseline-repeat is only for --update-baseline; leave one out or add the other");
+    refuse(
+        "--baseline-repeat is only for --update-baseline; add that option, or leave "
+        "--baseline-repeat out");
   }
 }
 

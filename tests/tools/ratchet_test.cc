@@ -92,8 +92,8 @@ TEST_F(Baselines, WhatRepeatsDifferByIsNoise) {
                                  "(what its 2 repeats differ by)"));
   EXPECT_THAT(run("assay gate g.h5 --baseline b.json --baseline-repeat"),
               Exits(2,
-                    "error: --baseline-repeat is only for --update-baseline; leave one out or add "
-                    "the other"));
+                    "error: --baseline-repeat is only for --update-baseline; add that option, or "
+                    "leave --baseline-repeat out"));
 }
 
 // The errors of right results are random. The theory of their squares gives the noise of the RMSE,
