@@ -63,11 +63,11 @@ TEST(AbftConfirm, IdenticalColumnsAreNoFault) {
         if (std::string(spec) != "rounding_variance,groups=0") continue;
         EXPECT_EQ(v.confirmed_clean, alarms.flagged);
         EXPECT_EQ(v.worst_ratio, alarms.worst_ratio);
-        EXPECT_THAT(v.notes,
-                    testing::ElementsAre("the elements of " + counted(alarms.flagged, "check") +
-                                             " above the threshold are right",
-                                         testing::AllOf(testing::HasSubstr("rms z"),
-                                                        testing::HasSubstr("correlated"))));
+        EXPECT_THAT(v.notes, testing::ElementsAre(
+                                 "the elements of " + assay::counted(alarms.flagged, "check") +
+                                     " above the threshold are right",
+                                 testing::AllOf(testing::HasSubstr("rms z"),
+                                                testing::HasSubstr("correlated"))));
       }
     }
     // A real fault among these false alarms is still found, and only the fault is named.
