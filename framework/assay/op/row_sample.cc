@@ -205,8 +205,7 @@ SampledRows sample_rows(const Case& c, const RowSample& sample) {
     refuse_case(c.name, why_not);
   }
   if (sample.rows < 1) refuse("a sample needs at least one row");
-  SampledRows sampled;
-  sampled.test_case = c.without_tensors();
+  SampledRows sampled{.test_case = c.without_tensors()};
   is_product(c) ? sample_product(c, sample, sampled) : sample_attention(c, sample, sampled);
   return sampled;
 }
