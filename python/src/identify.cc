@@ -1,6 +1,8 @@
 // identify: finds out which arithmetic computed recorded outputs, from a file or in memory.
 #include "assay/identify/identify.h"
 
+#include <algorithm>
+
 #include "assay/base/error.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"

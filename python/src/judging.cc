@@ -1,5 +1,6 @@
 // The functions compare, assert_close, assert_product and judge_case, which take arrays and return
 // verdicts or raise their errors.
+#include <algorithm>
 #include <map>
 
 #include "assay/base/float_environment.h"
