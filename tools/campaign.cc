@@ -2,8 +2,6 @@
 // trial.
 #include "campaign.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
