@@ -257,8 +257,8 @@ void add_audit(Context& context) {
   CLI::App* command = subcommand(
       context, "audit",
       "Find the wrong outputs that a command, a standard or a Python check lets through.",
-      "assay audit datasets/samples/operators.h5 --case 'softmax/*' --golden-as output -- "
-      "python3 compare.py {output} {golden}");
+      "assay audit datasets/samples/operators.h5 --case 'softmax/*' --golden-as output -- python3 "
+      "compare.py {output} {golden}");
   FileOptions& files = context.files;
   o.files.add(context, command,
               "Golden files, folders of them, or globs in quotes. The command to audit follows as "
@@ -286,17 +286,15 @@ void add_audit(Context& context) {
                       "Producer that standards with a reference implementation compare with.");
   command->add_option("--python", o.python, "Interpreter that runs the Python checks.")
       ->capture_default_str();
-  command->add_flag(
-      "--batch", o.program.batch,
-      "Start COMMAND only once. It reads lines with the two paths separated by a tab, "
-      "and answers each with a line: pass or fail.");
+  command->add_flag("--batch", o.program.batch,
+                    "Start COMMAND only once. It reads lines with the two paths separated by a "
+                    "tab, and answers each with a line: pass or fail.");
   command->add_option("--as", o.program.kind.name, "Kind of the files that COMMAND reads.")
       ->capture_default_str()
       ->check(one_of("kind of file", file_kinds()));
-  command->add_option(
-      "--golden-as", o.program.kind.golden_as,
-      "Dtype of the golden results in these files (default: their own). `output` is "
-      "the dtype of the output.");
+  command->add_option("--golden-as", o.program.kind.golden_as,
+                      "Dtype of the golden results in these files (default: their own). `output` "
+                      "is the dtype of the output.");
   command->add_option("--pass-regex", o.program.pass_regex,
                       "COMMAND passes if its output matches this regular expression (POSIX "
                       "extended), whatever its exit status is.");
@@ -324,23 +322,21 @@ void add_audit(Context& context) {
       ->check(in_range(1, 1 << 20));
   command->add_option("--seed", o.audit.seed, "Number of the first draw.")->capture_default_str();
   command
-      ->add_option(
-          "--yardstick", o.audit.yardstick,
-          "Count a passed output as let through if its errors are larger than this standard "
-          "allows.")
+      ->add_option("--yardstick", o.audit.yardstick,
+                   "Count a passed output as let through if its errors are larger than this "
+                   "standard allows.")
       ->capture_default_str();
-  command->add_flag("--no-searches", o.no_searches,
-                    "Do not search for the smallest error that is caught, for blind elements and "
-                    "for sizes.");
+  command->add_flag(
+      "--no-searches", o.no_searches,
+      "Do not search for the smallest error that is caught, for blind elements and for sizes.");
   add_positive_threads(command, o.audit.threads);
   command->add_option("--min", o.min, "Exit with 1 if a target has a smaller score.")
       ->check(in_range(0.0, 1.0));
   add_json(context, command, o.json);
   add_html(context, command, o.html);
-  command->add_option(
-      "--save", o.save,
-      "Write each wrong output that was let through to its own folder in this one, which "
-      "must be new or empty.");
+  command->add_option("--save", o.save,
+                      "Write each wrong output that was let through to its own folder in this one, "
+                      "which must be new or empty.");
   command->add_flag("--all", o.all,
                     "List all corruptions that were let through, instead of four of each class.");
   on_run(context, command, [options, &context] { return run_audit_command(*options, context); });

@@ -40,10 +40,8 @@ RightOutputs choose(const GateFileOptions& o, const CaseSource& golden, const Ca
     return {&from, o.recorded, nullptr};
   }
   if (producers.size() > 1) {
-    refuse(
-        "{} has outputs of several producers; choose one with --recorded, or give "
-        "--rounded: {}",
-        from.path(), joined(producers));
+    refuse("{} has outputs of several producers; choose one with --recorded, or give --rounded: {}",
+           from.path(), joined(producers));
   }
   if (producers.empty() && outputs != nullptr) {
     refuse("{} has no recorded outputs for these cases", from.path());

@@ -346,14 +346,14 @@ void add_output_options(Context& context, CLI::App* command, CampaignFlags& o) {
   context.files.output(
       command->add_option("--json", o.json, "Write the results as JSON (docs/campaigns.md)."));
   context.files.output(command->add_option("--csv", o.csv, "Write the results as CSV."));
-  context.files.input(command->add_option(
-      "--published", o.published,
-      "CSV of published rates to print beside the measured ones, instead of those of the plan "
-      "(docs/campaigns.md)."));
+  context.files.input(
+      command->add_option("--published", o.published,
+                          "CSV of published rates to print beside the measured ones, instead of "
+                          "those of the plan (docs/campaigns.md)."));
   command
-      ->add_option("--published-dtype", o.published_dtype,
-                   "Dtype of the published rates (bf16, fp16, fp32) if their table has no column "
-                   "for it.")
+      ->add_option(
+          "--published-dtype", o.published_dtype,
+          "Dtype of the published rates (bf16, fp16, fp32) if their table has no column for it.")
       ->needs("--published");
   command->add_flag("--full", o.full,
                     "Print every bit, also those that were always or never detected.");
@@ -362,10 +362,9 @@ void add_output_options(Context& context, CLI::App* command, CampaignFlags& o) {
 }  // namespace
 
 CLI::App* campaign_command(Context& context, const std::string& example, CampaignFlags& o) {
-  CLI::App* command = subcommand(context, "campaign",
-                                 "Inject faults by a plan, and measure the rates of "
-                                 "detection and of false alarms.",
-                                 example);
+  CLI::App* command = subcommand(
+      context, "campaign",
+      "Inject faults by a plan, and measure the rates of detection and of false alarms.", example);
   context.files
       .input(command->add_option("PLAN", o.plan, "Plan file (docs/campaigns.md)."), files_of_plan)
       ->required()
@@ -386,10 +385,10 @@ void add_campaign(Context& context) {
   CLI::App* command =
       campaign_command(context, "assay campaign plans/quick.json --out results", *o);
   command
-      ->add_option("--shard", o->shard,
-                   "Only compute every n-th block, beginning with block i. `assay merge` joins the "
-                   "shards. By default, SLURM_ARRAY_TASK_* or GTEST_TOTAL_SHARDS of the "
-                   "environment give the shard.")
+      ->add_option(
+          "--shard", o->shard,
+          "Only compute every n-th block, beginning with block i. `assay merge` joins the shards. "
+          "By default, SLURM_ARRAY_TASK_* or GTEST_TOTAL_SHARDS of the environment give the shard.")
       ->type_name("i/n");
   add_threads(command, o->threads);
   on_run(context, command, [o, &context] {

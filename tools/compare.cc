@@ -400,15 +400,14 @@ void add_compare(Context& context) {
     examples += formatted("{}, ", format.example);
   }
   auto options = std::make_shared<CompareOptions>();
-  CLI::App* command =
-      subcommand(context, "compare", "Compare the arrays of two files, with all error metrics.",
-                 "assay compare out.h5:/cases/x/outputs/npu out.h5:/cases/x/golden "
-                 "--rtol 1e-2 --atol 1e-5");
+  CLI::App* command = subcommand(
+      context, "compare", "Compare the arrays of two files, with all error metrics.",
+      "assay compare out.h5:/cases/x/outputs/npu out.h5:/cases/x/golden --rtol 1e-2 --atol 1e-5");
   context.files
-      .input(command->add_option("ACTUAL", options->actual.path,
-                                 "File with an array: " + examples +
-                                     "or raw bytes. Arrays of two archives are paired by their "
-                                     "names."),
+      .input(command->add_option(
+                 "ACTUAL", options->actual.path,
+                 "File with an array: " + examples +
+                     "or raw bytes. Arrays of two archives are paired by their names."),
              source_reads)
       ->required();
   context.files

@@ -56,10 +56,10 @@ int apply_baseline(const GateOptions& o, const Context& context, const GateFiles
           c.producer.empty() ? "" : " --recorded " + shell_word(c.producer), option);
     }
     if (compared.compared > 0 || baseline->entries.empty()) return 0;
-    print_error(formatted(
-        "error: the baseline {} has no case that was judged; check that the names and the producer "
-        "({}) are the same",
-        o.baseline, found.files.front().producer));
+    print_error(
+        formatted("error: the baseline {} has no case that was judged; check that the names and "
+                  "the producer ({}) are the same",
+                  o.baseline, found.files.front().producer));
     return exit_code(Outcome::kNotComparable);
   }
   if (unreadable || report_outcome(report) != Outcome::kPass) {

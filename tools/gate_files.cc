@@ -66,9 +66,8 @@ GateFiles paired_files(const GateFileOptions& o) {
   const std::vector<Argument> outputs = arguments_of(o.outputs, o.source.layout);
   if (outputs.size() > 1 && outputs.size() != golden.size()) {
     refuse(
-        "there are {} GOLDEN and {} --outputs; give one --outputs for each GOLDEN, in "
-        "the same order, "
-        "or one for all",
+        "there are {} GOLDEN and {} --outputs; give one --outputs for each GOLDEN, in the same "
+        "order, or one for all",
         golden.size(), outputs.size());
   }
   std::set<std::string> seen;
@@ -221,8 +220,8 @@ void find_outputs(OpenSources& sources, GateFiles& found) {
         const auto [owner, fresh] = owners.emplace(name, file.golden.path);
         if (fresh) continue;
         refuse(
-            "case '{}' is in {} and in {}, but both share one --outputs; give one --outputs "
-            "for each GOLDEN, in the same order",
+            "case '{}' is in {} and in {}, but both share one --outputs; give one --outputs for "
+            "each GOLDEN, in the same order",
             name, owner->second, file.golden.path);
       }
     }
@@ -367,10 +366,8 @@ std::vector<std::string> choose_producer(const GateFileOptions& o, SourcePool& p
              path);
     }
     if (producers.size() > 1) {
-      refuse(
-          "{} has outputs of several producers; choose one with "
-          "--recorded: {}",
-          path, joined(producers));
+      refuse("{} has outputs of several producers; choose one with --recorded: {}", path,
+             joined(producers));
     }
     if (!producers.empty()) file.producer = producers[0];
   }
@@ -542,8 +539,8 @@ void check_reference_implementation(const std::string& reference_implementation,
   for (const GateFile& file : found.files) {
     if (reference_implementation == file.producer) {
       refuse(
-          "--reference-implementation {}: this producer is judged, so it cannot be its "
-          "own reference",
+          "--reference-implementation {}: this producer is judged, so it cannot be its own "
+          "reference",
           reference_implementation);
     }
     const auto places_of = [&](std::size_t name) {

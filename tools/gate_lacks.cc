@@ -21,10 +21,9 @@ void note_lacks(GateReport& report) {
     const std::string who =
         formatted("{} ({}{})", counted(std::ssize(cases), "case"), one ? "" : "first: ", c.title());
     if (lack == Lack::kGoldenResult) {
-      report.notes.push_back(
-          formatted("{} {} no golden result: assay golden {} --out NEW_FILE computes {} from the "
-                    "inputs",
-                    who, one ? "has" : "have", shell_word(file), one ? "it" : "them"));
+      report.notes.push_back(formatted(
+          "{} {} no golden result: assay golden {} --out NEW_FILE computes {} from the inputs", who,
+          one ? "has" : "have", shell_word(file), one ? "it" : "them"));
     } else if (!is_dataset(file)) {
       report.notes.push_back(
           formatted("{} may have another output dtype: --dtype {} states it", who, c.dtype));

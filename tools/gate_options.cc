@@ -19,16 +19,16 @@ void add_gate_options(Context& context, CLI::App* command, GateOptions& o) {
   files.input(command->get_option("--pairs"), source_reads)->type_name("PATTERN");
   o.tolerance.add(context, command);
   command
-      ->add_option("--abft", o.abft,
-                   "Also check products and attention by checksums, with this threshold (see "
-                   "`assay list thresholds`, default rounding_variance). residual_compensated uses "
-                   "the accumulators or residuals that are stored with the outputs, or the "
-                   "emulator's accumulator.")
+      ->add_option(
+          "--abft", o.abft,
+          "Also check products and attention by checksums, with this threshold (see `assay list "
+          "thresholds`, default rounding_variance). residual_compensated uses the accumulators or "
+          "residuals that are stored with the outputs, or the emulator's accumulator.")
       ->expected(1);
-  auto* sample = command->add_option("--sample", o.sample,
-                                     "For products and attention without a golden result: compute "
-                                     "it for N random rows and judge only these rows. Checksums "
-                                     "still cover the whole output.");
+  auto* sample = command->add_option(
+      "--sample", o.sample,
+      "For products and attention without a golden result: compute it for N random rows and judge "
+      "only these rows. Checksums still cover the whole output.");
   sample->type_name("rows=N,seed=N");
   command->add_option("--reference-implementation", o.reference_implementation,
                       "Producer that standards with a reference implementation compare with "
@@ -39,17 +39,16 @@ void add_gate_options(Context& context, CLI::App* command, GateOptions& o) {
   auto* update = command->add_flag("--update-baseline", o.update_baseline,
                                    "Write the current results to --baseline if all cases pass.");
   update->needs(baseline);
-  command->add_flag(
-      "--baseline-repeat", o.repeat,
-      "Treat differences from the earlier runs as noise, because this run repeats them. "
-      "Use it with --update-baseline.");
+  command->add_flag("--baseline-repeat", o.repeat,
+                    "Treat differences from the earlier runs as noise, because this run repeats "
+                    "them. Use it with --update-baseline.");
   auto* known = files.input(
       command->add_option("--known-failures", o.known_failures,
                           "File that lists cases which may fail until a date (docs/gate.md)."));
   command->add_flag(
       "--strict", o.strict,
-      "Treat outputs without a golden result, and other data that belong to no case, "
-      "as not comparable (exit code 3). Fail if an entry of --known-failures matches no case.");
+      "Treat outputs without a golden result, and other data that belong to no case, as not "
+      "comparable (exit code 3). Fail if an entry of --known-failures matches no case.");
   command
       ->add_option("--shard", o.shard,
                    "Only judge every n-th case, beginning with case i. `assay join` joins the "
@@ -57,10 +56,9 @@ void add_gate_options(Context& context, CLI::App* command, GateOptions& o) {
       ->type_name("i/n")
       ->excludes(baseline)
       ->excludes(known);
-  auto* mutate = command->add_flag(
-      "--mutate", o.mutate,
-      "Corrupt each output that passed, in fixed ways, and report the corruptions that the gate "
-      "would let through.");
+  auto* mutate = command->add_flag("--mutate", o.mutate,
+                                   "Corrupt each output that passed, in fixed ways, and report the "
+                                   "corruptions that the gate would let through.");
   mutate->excludes(sample);
   command
       ->add_option("--mutate-min", o.mutate_min,
@@ -74,10 +72,9 @@ void add_gate_options(Context& context, CLI::App* command, GateOptions& o) {
       ->needs(json);
   files.output(command->add_option("--junit", o.junit, "Write the result as JUnit XML."));
   add_html(context, command, o.html);
-  files.output(command->add_option(
-      "--csv", o.csv,
-      "Write the verdicts as CSV with one row for each case. With --table, add columns to that "
-      "table."));
+  files.output(command->add_option("--csv", o.csv,
+                                   "Write the verdicts as CSV with one row for each case. With "
+                                   "--table, add columns to that table."));
   files.output(command->add_option(
       "--save-failures", o.save_failures,
       "Write the cases that did not pass, with their outputs, to this dataset file."));

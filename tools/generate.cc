@@ -204,8 +204,8 @@ class CaseWriter {
     if (!o.name.empty()) {
       if (!is_case_name(o.name)) {
         refuse(
-            "--name {}: a name has parts of letters, digits, '_', '.' and '=', joined by "
-            "'/', such as softmax/near_overflow",
+            "--name {}: a name has parts of letters, digits, '_', '.' and '=', joined by '/', such "
+            "as softmax/near_overflow",
             o.name);
       }
       c.name = o.name;
@@ -280,10 +280,9 @@ void add_case_options(CLI::App* command, CaseOptions& o) {
   command->add_option("OP", o.op,
                       "Operator: " + joined(names_with(operators(), &Operator::generate)) + ".");
   several("--dtype", o.dtypes, "Dtype of the inputs. Can be repeated, for more cases.");
-  several(
-      "--shape", o.shapes,
-      "Sizes of the operator (docs/generate.md), for a product M,K,N. Can be repeated, for more "
-      "cases.");
+  several("--shape", o.shapes,
+          "Sizes of the operator (docs/generate.md), for a product M,K,N. Can be repeated, for "
+          "more cases.");
   several("--distribution", o.distributions,
           "Distribution of all inputs (see `assay list distributions`), by default normal. Can be "
           "repeated, for more cases.");
@@ -395,10 +394,10 @@ int run(const GenerateOptions& o, const Context& context) {
 void add_generate(Context& context) {
   auto options = std::make_shared<GenerateOptions>();
   GenerateOptions& o = *options;
-  CLI::App* command = subcommand(
-      context, "generate", "Make test cases from seeds, with their golden results.",
-      "assay generate matmul --dtype bfloat16 --shape 128,1024,256 --distribution normal,mean=1 "
-      "--out cases.h5");
+  CLI::App* command =
+      subcommand(context, "generate", "Make test cases from seeds, with their golden results.",
+                 "assay generate matmul --dtype bfloat16 --shape 128,1024,256 --distribution "
+                 "normal,mean=1 --out cases.h5");
   add_case_options(command, o.cases);
   // If an operator is named, the help text describes it.
   const CLI::Option* named = command->get_option("OP");
@@ -411,17 +410,15 @@ void add_generate(Context& context) {
   // The options up to here describe one case. They cannot be used with a batch (--from).
   const std::vector<CLI::Option*> of_cases = command->get_options(
       [&](const CLI::Option* option) { return option != command->get_help_ptr(); });
-  context.files.input(command->add_option(
-      "--from", o.from,
-      "Text file that lists the cases instead. Each line has an OP and its options. # begins a "
-      "comment."));
+  context.files.input(command->add_option("--from", o.from,
+                                          "Text file that lists the cases instead. Each line has "
+                                          "an OP and its options. # begins a comment."));
   context.files.output(command->add_option("--out", o.out, "Dataset file to write."))->required();
   command->add_flag("--golden,!--no-golden", o.golden,
                     "Compute the golden results, or leave them out.");
-  command->add_flag(
-      "--tolerance", o.tolerance,
-      "Give each case without a bound an rtol and atol that are derived from its data, "
-      "and the reason.");
+  command->add_flag("--tolerance", o.tolerance,
+                    "Give each case without a bound an rtol and atol that are derived from its "
+                    "data, and the reason.");
   command->add_flag("--compress", o.compress, "Compress the arrays in the file.");
   command->add_flag(
       "--rows-are-cases", o.rows_are_cases,

@@ -55,9 +55,8 @@ void write_machine(const std::vector<identify::Finding>& findings, const Identif
       known.model = *row;
       if (!identify::same(known, *f->candidate)) {
         refuse(
-            "--out {}: different models explain the outputs of {}; choose the cases of "
-            "one kernel with "
-            "--case",
+            "--out {}: different models explain the outputs of {}; choose the cases of one kernel "
+            "with --case",
             o.out, model.input);
       }
       continue;
@@ -214,10 +213,9 @@ void add_probes(Context& context) {
   command->add_option("--output-dtype", o.output_dtype,
                       "Dtype of the results. float32 shows the most.");
   command
-      ->add_option(
-          "--shape", o.shape,
-          "Sizes M,K,N of all products, for a kernel that divides K by its sizes (default: "
-          "32,128,32 and 32,256,32).")
+      ->add_option("--shape", o.shape,
+                   "Sizes M,K,N of all products, for a kernel that divides K by its sizes "
+                   "(default: 32,128,32 and 32,256,32).")
       ->delimiter(',')
       ->expected(3);
   command->add_option("--seed", o.seed, "Seed of the random numbers.")->capture_default_str();

@@ -371,10 +371,9 @@ int main(int argc, char** argv) {
   tools::begin_help(app);
   CLI::App* command = campaign_command(
       context, "mpirun -n 8 assay-mpi campaign plans/quick.json --out results", flags);
-  command->add_option(
-      "--threads", flags.threads,
-      "Number of threads of each rank (default: 1). 0 means all cores. The result does "
-      "not depend on it.");
+  command->add_option("--threads", flags.threads,
+                      "Number of threads of each rank (default: 1). 0 means all cores. The result "
+                      "does not depend on it.");
   command->add_flag("-q,--quiet", context.quiet,
                     "Print only a summary line. -qq prints only errors.");
   if (mpi.rank() == 0) {

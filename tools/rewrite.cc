@@ -80,8 +80,7 @@ int rewrite(
     const std::function<CaseResult(const Source&, DatasetWriter&, const std::string&)>& change) {
   if (!o.glob.empty() && same_file(o.file, o.out)) {
     refuse(
-        "--out {} is the input, and with --case its other cases would be lost; write "
-        "another file",
+        "--out {} is the input, and with --case its other cases would be lost; write another file",
         o.out);
   }
   const Source source(o.file);
@@ -401,8 +400,8 @@ void add_emulate(Context& context) {
   command->add_option("--recorded", options->recorded,
                       "Only compare with the outputs of this producer.");
   command->add_flag("--with-accumulator", options->with_accumulator,
-                    "Also write the accumulator of each product, before its cast, for "
-                    "`assay gate --abft residual_compensated`.");
+                    "Also write the accumulator of each product, before its cast, for `assay gate "
+                    "--abft residual_compensated`.");
   on_run(context, command, [options, &context] { return run_emulate(*options, context); });
 }
 
@@ -412,9 +411,9 @@ void add_golden(Context& context) {
       subcommand(context, "golden", "Compute the golden result of every case that has inputs.",
                  "assay golden inputs.h5 --out golden.h5 --tolerance");
   add_common(context, command, *options);
-  command->add_flag("--tolerance", options->tolerance,
-                    "Also give each case an rtol and atol that are derived from its data, and the "
-                    "reason.");
+  command->add_flag(
+      "--tolerance", options->tolerance,
+      "Also give each case an rtol and atol that are derived from its data, and the reason.");
   on_run(context, command, [options, &context] { return run_golden(*options, context); });
 }
 
@@ -426,8 +425,9 @@ void add_inject(Context& context) {
   add_common(context, command, *options);
   command
       ->add_option("--fault", options->fault,
-                   "Fault: flip,bit=N[,direction=0to1|1to0][,site=tile][,output=NAME][,at=I:J]"
-                   "[,seed=N][,count=N], or another change or site (see `assay list faults`).")
+                   "Fault: "
+                   "flip,bit=N[,direction=0to1|1to0][,site=tile][,output=NAME][,at=I:J][,seed=N][,"
+                   "count=N], or another change or site (see `assay list faults`).")
       ->required();
   command->add_option("--recorded", options->recorded, "Producer whose outputs are changed.");
   on_run(context, command, [options, &context] { return run_inject(*options, context); });

@@ -329,8 +329,7 @@ std::string other_names_text(const Standard& s) {
 std::string standard_text(const Standard& s) {
   std::string out = formatted(
       "{}{}{}: {}\n  published: {}\n  the expected value is {}rounded to the output's dtype first; "
-      "NaN {} "
-      "NaN\n",
+      "NaN {} NaN\n",
       s.name, other_names_text(s), s.name == kDefaultStandard ? " (default)" : "", s.source,
       s.publication.text(), s.round_expected ? "" : "not ",
       s.nan_equal ? "equals" : "differs from");
@@ -382,10 +381,9 @@ std::string standards_text() {
       joined(names_with(operators(), &Operator::expected_errors)));
   out +=
       "indices, indices(STANDARD): for top-k, argsort and unique. The values of the input `of` at "
-      "the "
-      "indices along\n  `axis` must match those at the golden indices (equal, within the case's "
-      "rtol "
-      "and atol, or by that standard).\n  An index that is out of range or repeated fails.\n";
+      "the indices along\n  `axis` must match those at the golden indices (equal, within the "
+      "case's rtol and atol, or by that standard).\n  An index that is out of range or repeated "
+      "fails.\n";
   return out + laws_text() +
          "ulp(n): at most n representable values apart, for any dtype\n"
          "bit_equal: the same bit patterns\n"
@@ -477,8 +475,7 @@ void add_inspect(Context& context) {
   auto verify = std::make_shared<bool>(false);
   command->add_flag(
       "--verify", *verify,
-      "Read all arrays, compare them with their checksums, and print the SHA-256 of the "
-      "file.");
+      "Read all arrays, compare them with their checksums, and print the SHA-256 of the file.");
   options->add_layout(context, command);
   on_run(context, command, [file, glob, options, verify, &context] {
     return run_inspect(*file, *glob, *options, *verify, context);

@@ -57,10 +57,9 @@ std::vector<std::string> files_of_table(const std::string& path) {
 }  // namespace
 
 void SourceOptions::add_layout(Context& context, CLI::App* command) {
-  command->add_option(
-      "--layout", layout,
-      "Layout of the folder or file (see `assay list layouts`). By default it is found from the "
-      "content.");
+  command->add_option("--layout", layout,
+                      "Layout of the folder or file (see `assay list layouts`). By default it is "
+                      "found from the content.");
   context.files
       .input(command->add_option("--table", table, "Case table of TTK (CSV)."), files_of_table)
       ->type_name("FILE");
@@ -78,10 +77,10 @@ void SourceOptions::add_layout(Context& context, CLI::App* command) {
 void SourceOptions::add(Context& context, CLI::App* command) {
   add_layout(context, command);
   command
-      ->add_option("--pairs", pairs,
-                   "Patterns of the outputs and of the golden results, such as "
-                   "'out/*_output_{i}.bin' 'gold/*_golden_{i}.bin'. '*' and {i} stand for the same "
-                   "text on both sides.")
+      ->add_option(
+          "--pairs", pairs,
+          "Patterns of the outputs and of the golden results, such as 'out/*_output_{i}.bin' "
+          "'gold/*_golden_{i}.bin'. '*' and {i} stand for the same text on both sides.")
       ->expected(2);
 }
 
@@ -128,8 +127,8 @@ void SourceOptions::check_used(const std::set<std::string>& of_layouts, bool rep
                                       {"--golden-shape", &golden_shape}}) {
     if (value->empty() || !all_say) continue;
     refuse(
-        "{} {} is not used, because a dataset file gives the dtype and shape of each "
-        "array; leave it out",
+        "{} {} is not used, because a dataset file gives the dtype and shape of each array; leave "
+        "it out",
         option, *value);
   }
 }
@@ -310,8 +309,7 @@ std::string layouts_table() {
   }
   return columns_text(rows) +
          "\nThe layout is found from the content in this order, or given by --layout. --pairs "
-         "pairs "
-         "other names.\n";
+         "pairs other names.\n";
 }
 
 std::string array_formats_table() {

@@ -54,9 +54,7 @@ bool is_native(const Format& f) {
 
 std::string no_format(const std::string& held) {
   return formatted(
-      "{} is no dtype that assay knows; a tensor is of one of those of "
-      "assay.list_dtypes()",
-      held);
+      "{} is no dtype that assay knows; a tensor is of one of those of assay.list_dtypes()", held);
 }
 
 std::string tuple_text(const Shape& shape) {
@@ -233,10 +231,10 @@ Array of_dlpack(py::object tensor, const std::optional<std::string>& dtype, bool
     const std::pair<int, int> device = device_of(tensor, type, refused);
     if (device.first != 1) {
       if (!copy || !py::hasattr(tensor, "cpu")) {
-        throw py::value_error(formatted(
-            "this {} is on device type {} (id {}), and only the CPU's memory is read: pass "
-            "its .cpu(), or assay.Tensor.of(tensor, copy=True)",
-            type, device.first, device.second));
+        throw py::value_error(
+            formatted("this {} is on device type {} (id {}), and only the CPU's memory is read: "
+                      "pass its .cpu(), or assay.Tensor.of(tensor, copy=True)",
+                      type, device.first, device.second));
       }
       tensor = tensor.attr("cpu")();
     }
@@ -405,9 +403,9 @@ Array named_array(const std::string& name, const py::object& object,
 }
 
 void define_arrays(py::module_& m) {
-  py::class_<Array>(m, "Tensor",
-                    "Bit patterns with the name of their format, which share the memory that they "
-                    "came from.")
+  py::class_<Array>(
+      m, "Tensor",
+      "Bit patterns with the name of their format, which share the memory that they came from.")
       .def(py::init([](const py::args&, const py::kwargs&) -> Array {
         throw py::type_error("Tensor.of(array) makes a Tensor");
       }))
@@ -417,15 +415,15 @@ void define_arrays(py::module_& m) {
             return array_of(array, dtype_word(dtype), copy);
           },
           py::arg("array"), py::arg("dtype") = py::none(), py::arg("copy") = false,
-          "The bits of an array, in place: of numpy (ml_dtypes' dtypes by name), of "
-          "PyTorch or whatever has __dlpack__, or of what np.asarray takes.\n\n"
-          "dtype: the format's name, where the array's own dtype does not say it: bit "
-          "patterns (an unsigned array of the storage's width), float32 that holds "
-          "tfloat32 or hfloat32, floats in a last dimension of 2 that are the parts of "
-          "complex numbers. Nothing is ever converted.\n"
+          "The bits of an array, in place: of numpy (ml_dtypes' dtypes by name), of PyTorch or "
+          "whatever has __dlpack__, or of what np.asarray takes.\n\n"
+          "dtype: the format's name, where the array's own dtype does not say it: bit patterns (an "
+          "unsigned array of the storage's width), float32 that holds tfloat32 or hfloat32, floats "
+          "in a last dimension of 2 that are the parts of complex numbers. Nothing is ever "
+          "converted.\n"
           "copy: copies from a device to the CPU where it must.\n\n"
-          "Raises TypeError where the array cannot hold the format, ValueError where an "
-          "element is no code of it, or where it lies on a device.")
+          "Raises TypeError where the array cannot hold the format, ValueError where an element is "
+          "no code of it, or where it lies on a device.")
       .def_property_readonly(
           "dtype", [](const Array& a) { return std::string(a.view.format->name); },
           "The format's name.")

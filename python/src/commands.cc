@@ -106,10 +106,10 @@ void define_commands(py::module_& m) {
         py::arg("progress") = py::none(),
         "The GateReport of `assay gate GOLDEN`: golden files, folders or globs, one or several.\n\n"
         "outputs: files of outputs. progress: called with (cases done, all cases); True: a line on "
-        "standard error. All other "
-        "options of `assay gate` by keyword: recorded='npu', machine='hopper', case='gemm/*', "
-        "standard='torch', abft=True, mutate=True, baseline='b.json', html='report.html', ... "
-        "Raises ValueError on wrong usage, FileError, NoCaseError.");
+        "standard error. All other options of `assay gate` by keyword: recorded='npu', "
+        "machine='hopper', case='gemm/*', standard='torch', abft=True, mutate=True, "
+        "baseline='b.json', html='report.html', ... Raises ValueError on wrong usage, FileError, "
+        "NoCaseError.");
   py::class_<CampaignReport> report(m, "CampaignReport", "The results of a campaign.");
   report
       .def(
@@ -124,9 +124,9 @@ void define_commands(py::module_& m) {
   m.def("campaign", &campaign, py::arg("plan"), py::arg("progress") = py::none(),
         "The CampaignReport of a plan (docs/campaigns.md).\n\n"
         "progress: called with (matrices done, all matrices); True: a line on standard error. All "
-        "other options of `assay "
-        "campaign` by keyword: out='results', resume=True, threads=4, ... Ctrl-C stops after the "
-        "matrices in work; with out= the finished blocks stay, and resume=True goes on.");
+        "other options of `assay campaign` by keyword: out='results', resume=True, threads=4, ... "
+        "Ctrl-C stops after the matrices in work; with out= the finished blocks stay, and "
+        "resume=True goes on.");
 }
 
 }  // namespace assay::python

@@ -264,8 +264,7 @@ void define_files(py::module_& m) {
         py::arg("table") = py::none(), py::arg("rows_are_cases") = false,
         "The Dataset of a golden file, or of a folder in one of list_layouts(), which is told by "
         "its content.\n\ndtype, golden_dtype, table, rows_are_cases: as `assay gate` has them. "
-        "Raises FileError "
-        "that names file, object and reason.");
+        "Raises FileError that names file, object and reason.");
   m.def("write", &write, py::arg("path"), py::arg("cases"), py::arg("attributes") = py::none(),
         py::arg("compress") = false,
         "Writes a golden file of a Case or any iterable of them; gives how many.\n\n"

@@ -165,18 +165,17 @@ void define_finding(py::module_& m) {
                     "Which one, of a case with several outputs; else empty.")
       .def_readonly("producer", &Finding::producer, "Of arrays 'output'.")
       .def_readonly("op", &Finding::op, "The operator.")
-      .def_property_readonly(
-          "outcome", &outcome_of,
-          "'found', 'undecided' (several models fit, and more data would tell), 'none' (nothing "
-          "fits) or 'not_identified' (why says the reason).")
+      .def_property_readonly("outcome", &outcome_of,
+                             "'found', 'undecided' (several models fit, and more data would tell), "
+                             "'none' (nothing fits) or 'not_identified' (why says the reason).")
       .def("__bool__", &is_found)
       .def_readonly("sentence", &Finding::sentence,
                     "The outcome in plain words; empty where it was not tried.")
       .def_readonly("alike", &Finding::alike,
                     "Machines whose rows compute the case as the model does.")
-      .def_readonly("model", &Finding::model,
-                    "What machine= takes; of 'none' the nearest. Empty where no machine takes such "
-                    "operands.")
+      .def_readonly(
+          "model", &Finding::model,
+          "What machine= takes; of 'none' the nearest. Empty where no machine takes such operands.")
       .def_property_readonly(
           "parameters", [](const Finding& f) { return python_attributes(f.parameters); },
           "Of the case, beside the machine: split_k, compute_dtype, ...")
@@ -184,13 +183,13 @@ void define_finding(py::module_& m) {
       .def_readonly("elements", &Finding::elements, "Of the output.")
       .def_readonly("tried", &Finding::tried, "Models.")
       .def_readonly("fits", &Finding::fits, "Models that give every bit, equivalent ones included.")
-      .def_readonly("by_others", &Finding::by_others,
-                    "Whether other outputs of the same dtypes ruled out models that this one alone "
-                    "does not.")
-      .def_property_readonly("evidence", &evidence_of,
-                             "By parameter: value, other_value (the value that would change fewest "
-                             "elements; None), differ (elements that would change) of all "
-                             "elements, same (values that change none).")
+      .def_readonly(
+          "by_others", &Finding::by_others,
+          "Whether other outputs of the same dtypes ruled out models that this one alone does not.")
+      .def_property_readonly(
+          "evidence", &evidence_of,
+          "By parameter: value, other_value (the value that would change fewest elements; None), "
+          "differ (elements that would change) of all elements, same (values that change none).")
       .def_readonly("rivals", &Finding::rivals,
                     "Of 'undecided': other models that fit, at most a few.")
       .def_property_readonly(
@@ -205,9 +204,8 @@ void define_finding(py::module_& m) {
       .def_property_readonly(
           "function", &function_of,
           "Of a function of each element: its errors in ulps (largest_ulps, mean_ulps, at, "
-          "ranges), "
-          "published bounds with how many elements lie outside, formulas that fit or are nearest "
-          "with how many differ, inversions of order; else None.")
+          "ranges), published bounds with how many elements lie outside, formulas that fit or are "
+          "nearest with how many differ, inversions of order; else None.")
       .def_readonly("note", &Finding::note,
                     "What else is to be known of a model that was found, as of others that would "
                     "differ seldom; else empty.")
@@ -270,8 +268,8 @@ void define_identify(py::module_& m) {
         "alone. What one output leaves open, others of the same dtypes may decide.\n"
         "Of arrays and cases also threads, evidence (False: do not look for it), and of an output "
         "dtype, the format of its bit patterns.\n\n"
-        "The search may take minutes; Ctrl-C stops it. Raises FileError, "
-        "NoCaseError, CaseError, ValueError.");
+        "The search may take minutes; Ctrl-C stops it. Raises FileError, NoCaseError, CaseError, "
+        "ValueError.");
 }
 
 }  // namespace assay::python

@@ -345,8 +345,7 @@ void define_judging(py::module_& m) {
       "actual, expected: whatever Tensor.of takes, of one shape, on the CPU; neither is copied.\n"
       "dtype, golden_dtype: the formats of their bit patterns, where their dtypes do not say it.\n"
       "reference_implementation: a third party's output of the same case, which standards such as "
-      "cann_l0 compare "
-      "with.\n";
+      "cann_l0 compare with.\n";
   m.def("compare", &compare, py::arg("actual"), py::arg("expected"),
         ("The Verdict of an output against its reference, element by element.\n\n" + sides +
          kBoundWords + "metrics: False, where nobody asks for error metrics, which take time.")
@@ -380,8 +379,7 @@ void define_judging(py::module_& m) {
          "for.\n\noutput: an array; None: the one recorded by producer=. output_name: which one, "
          "of a case with several outputs. machine: the one that computed it. abft: True or a "
          "threshold: by checksums as well. reference_implementation: the producer that "
-         "dual-benchmark standards "
-         "compare with.\n" +
+         "dual-benchmark standards compare with.\n" +
          std::string(kBoundWords))
             .c_str());
 }

@@ -39,9 +39,9 @@ void raise(const py::object& type, const std::string& text) {
 void define_exceptions(py::module_& m) {
   Exceptions& e = exceptions();
   const py::handle any = PyExc_Exception;
-  e.file = exception(m, "FileError", any,
-                     "A file that cannot be read or written; the message names file, object and "
-                     "reason.");
+  e.file = exception(
+      m, "FileError", any,
+      "A file that cannot be read or written; the message names file, object and reason.");
   e.no_case = exception(m, "NoCaseError", e.file,
                         "The file is fine, but holds no case, or none that was asked for.");
   e.of_case = exception(m, "CaseError", PyExc_ValueError,

@@ -145,9 +145,9 @@ void define_operators(py::module_& m) {
       py::arg("case"), py::arg("machine"), "What a machine computes of a Case: Case.emulate().");
   py::class_<PythonInjection>(m, "Injection", "What inject() did.")
       .def_readonly("output", &PythonInjection::output, "The changed copy.")
-      .def_readonly("flips", &PythonInjection::flips,
-                    "One dict an element that was changed: index, before, after, before_bits, "
-                    "after_bits.")
+      .def_readonly(
+          "flips", &PythonInjection::flips,
+          "One dict an element that was changed: index, before, after, before_bits, after_bits.")
       .def_readonly("not_injectable", &PythonInjection::not_injectable,
                     "Places asked for that the output could not give.")
       .def("__repr__", [](const PythonInjection& i) {

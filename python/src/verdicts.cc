@@ -140,10 +140,9 @@ void define_verdict(py::module_& m) {
   const auto quick = [](auto Verdict::*field) {
     return [field](const LazyVerdict& v) { return v.quick().*field; };
   };
-  py::class_<LazyVerdict> verdict(
-      m, "Verdict",
-      "What a check found: true where it passes. Metrics and the words that need them are computed "
-      "where they are first read.");
+  py::class_<LazyVerdict> verdict(m, "Verdict",
+                                  "What a check found: true where it passes. Metrics and the words "
+                                  "that need them are computed where they are first read.");
   define_outcome(
       verdict, quick(&Verdict::outcome),
       "'pass', 'fail', 'untrusted' (the check could not have failed) or 'not_comparable'.",

@@ -61,8 +61,8 @@ std::string why_not(const Attention& a, const Format& output, const AbftOptions&
     }
   } else if (a.q.format().bits <= 8) {
     return formatted(
-        "matrix units sum products of {} with as few as 14 bits; name the machine that "
-        "computed them",
+        "matrix units sum products of {} with as few as 14 bits; name the machine that computed "
+        "them",
         a.q.format().name);
   }
   return "";

@@ -158,11 +158,11 @@ void summarize(AbftVerdict& v, const Threshold& threshold, const std::string& wh
                                 counted(v.confirmed_clean, "check")));
   }
   if (v.right_specials > 0) {
-    v.notes.push_back(formatted(
-        "{} infinite or NaN element{} right, because the rounded reference is so, too; {} could "
-        "not be made because of {}",
-        grouped(v.right_specials), v.right_specials == 1 ? " is" : "s are",
-        counted(v.special_checks, "check"), v.right_specials == 1 ? "it" : "them"));
+    v.notes.push_back(
+        formatted("{} infinite or NaN element{} right, because the rounded reference is so, too; "
+                  "{} could not be made because of {}",
+                  grouped(v.right_specials), v.right_specials == 1 ? " is" : "s are",
+                  counted(v.special_checks, "check"), v.right_specials == 1 ? "it" : "them"));
   }
   const std::int64_t others = v.not_checkable - v.special_checks;
   if (others > 0 && v.not_checkable < v.checks) {
@@ -176,10 +176,10 @@ void summarize(AbftVerdict& v, const Threshold& threshold, const std::string& wh
         v.from_golden ? "the case's own bound is" : "the roundings of the weights may be"));
   }
   if (v.narrow > 0) {
-    v.notes.push_back(formatted(
-        "{} may be wrong, because the elements span fewer than 3 ulps, where rounding errors are "
-        "not independent; give the operands, which confirm such checks",
-        counted(v.narrow, "check")));
+    v.notes.push_back(
+        formatted("{} may be wrong, because the elements span fewer than 3 ulps, where rounding "
+                  "errors are not independent; give the operands, which confirm such checks",
+                  counted(v.narrow, "check")));
   }
   // If there is a fault, z includes it and says nothing about the calibration.
   if (v.outcome == Outcome::kPass && v.calibrated) {

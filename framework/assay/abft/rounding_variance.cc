@@ -19,15 +19,15 @@ std::string why_not_on(const DotModel* model) {
   if (model->accumulator.value != "float32" ||
       (rounding != Rounding::kNearestEven && rounding != Rounding::kTowardZero)) {
     return formatted(
-        "rounding_variance needs a float32 accumulator rounded by nearest_even or "
-        "toward_zero, not {} by {}",
+        "rounding_variance needs a float32 accumulator rounded by nearest_even or toward_zero, not "
+        "{} by {}",
         model->accumulator.value, rounding_name(rounding));
   }
   const int bits = model->mantissa_bits.value;
   if (bits > 0 && bits < 23 && model->promotion_interval.value == 0) {
     return formatted(
-        "rounding_variance does not hold for an accumulator of {} mantissa bits that is "
-        "never promoted: its errors reach those of the outputs, with their sign",
+        "rounding_variance does not hold for an accumulator of {} mantissa bits that is never "
+        "promoted: its errors reach those of the outputs, with their sign",
         bits);
   }
   return "";

@@ -63,8 +63,8 @@ constexpr ThresholdParameter kEMax = {"e_max", "the machine's, instead of the va
 constexpr ThresholdParameter kC = {"c", "how many deviations, instead of the variant's", &Spec::c};
 constexpr ThresholdParameter kSigma = {
     "sigma",
-    "a deviation is taken as: bound, sqrt((max - mu)(mu - min)); extreme, (max - mu) / sqrt(2 "
-    "ln n); deviation, itself",
+    "a deviation is taken as: bound, sqrt((max - mu)(mu - min)); extreme, (max - mu) / sqrt(2 ln "
+    "n); deviation, itself",
     &Spec::sigma};
 constexpr ThresholdParameter kSampleA = {
     "sample_a", "WIDTH/PERIOD: of every PERIOD columns of A the first WIDTH are looked at",
@@ -229,8 +229,8 @@ constexpr Threshold kThresholds[] = {
     {.name = "a_abft",
      .summary = "mixed-precision A-ABFT: worst-case growth of rounding errors of C, A, B and both "
                 "checksums",
-     .source = "V-ABFT design specification 1.2, section 4 (after Braun, Halder, Wunderlich, DSN "
-               "2014)",
+     .source =
+         "V-ABFT design specification 1.2, section 4 (after Braun, Halder, Wunderlich, DSN 2014)",
      .validity = "fails on data whose mean is far from 0 when checksums are rounded to 16 bits",
      .parameters = kOfAAbft,
      .variants = kAAbftVariants,
@@ -256,8 +256,8 @@ constexpr Threshold kThresholds[] = {
     {.name = "analytic",
      .summary = "gamma_K sum_k |a_ik| sum_j |b_kj|, gamma_K = Ku / (1 - Ku); with lambda: "
                 "exp(lambda sqrt(K) u + K u^2 / (1 - u)) - 1",
-     .source = "Higham, Accuracy and Stability, 3.5; Higham and Mary, SIAM J. Sci. Comput. 41(5), "
-               "2019",
+     .source =
+         "Higham, Accuracy and Stability, 3.5; Higham and Mary, SIAM J. Sci. Comput. 41(5), 2019",
      .validity = "refused where K u >= 1 (without lambda); without lambda raised as sea_abft",
      .parameters = kOfAnalytic,
      .prepare = prepare_analytic,

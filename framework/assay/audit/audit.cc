@@ -61,8 +61,8 @@ bool says_failed(const std::string& said) {
 std::string why_passed(const Subject& subject, const Tensor& wrong, const Answer& clean,
                        const Answer& answer, Target& target) {
   if (says_failed(answer.said) && !says_failed(clean.said)) {
-    return "it prints that it failed, and ends as if it had passed: mend its exit status, or "
-           "give a fail-regex that matches what it prints";
+    return "it prints that it failed, and ends as if it had passed: mend its exit status, or give "
+           "a fail-regex that matches what it prints";
   }
   if (target.reads_files()) {
     if (target.judge({subject, wrong, FileChange::kMissingGolden}).passed) {

@@ -79,8 +79,7 @@ void check_cell(const Cell& cell) {
     if (!gate.threshold || has_checksums) continue;
     refuse(
         "gate {}: the operator {} has no checksums; give tolerance or standard:NAME as the gate, "
-        "or "
-        "the operator {}",
+        "or the operator {}",
         gate.text, cell.op, products_text());
   }
   for (const FaultPlan& plan : cell.faults) {

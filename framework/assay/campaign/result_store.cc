@@ -34,10 +34,10 @@ BlockTally read_block(const std::string& path, const BlockAddress& block,
 }
 
 [[noreturn]] void other_plan(const std::string& dir) {
-  throw std::runtime_error(formatted(
-      "{}: holds results of another plan (its campaign.txt has another fingerprint); give "
-      "another folder",
-      dir));
+  throw std::runtime_error(
+      formatted("{}: holds results of another plan (its campaign.txt has another fingerprint); "
+                "give another folder",
+                dir));
 }
 
 }  // namespace
@@ -58,10 +58,10 @@ CampaignStore::CampaignStore(std::string dir, const Plan& plan, const std::strin
   }
   if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
     ::close(lock_);
-    throw std::runtime_error(formatted(
-        "{}: another process works in this folder; wait for it, or give each shard a folder "
-        "of its own",
-        dir_));
+    throw std::runtime_error(
+        formatted("{}: another process works in this folder; wait for it, or give each shard a "
+                  "folder of its own",
+                  dir_));
   }
   try {
     const std::string note = (root / "campaign.txt").string();

@@ -50,10 +50,10 @@ AttentionShape attention_shape(const Case& c) {
   };
   if (rank < 2 || !same_batch(k) || !same_batch(v) || q[rank - 1] != k[rank - 1] ||
       k[rank - 2] != v[rank - 2]) {
-    refuse_case(c.name,
-                "q {}, k {} and v {} do not fit; attention takes [..., L, D], [..., S, D] "
-                "and [..., S, E]",
-                shape_text(q), shape_text(k), shape_text(v));
+    refuse_case(
+        c.name,
+        "q {}, k {} and v {} do not fit; attention takes [..., L, D], [..., S, D] and [..., S, E]",
+        shape_text(q), shape_text(k), shape_text(v));
   }
   a.queries = q[rank - 2], a.depth = q[rank - 1], a.keys = k[rank - 2], a.width = v[rank - 1];
   a.batch = element_count(std::span(q).first(rank - 2));

@@ -49,8 +49,8 @@ MatmulShape ProductOperands::shape() const {
   }
   if (!batch_a.empty() && !batch_b.empty() && batch_a != batch_b) {
     refuse_case(name,
-                "the batch dimensions of a {} and b {} differ; they must be equal, or "
-                "one of the two must have none",
+                "the batch dimensions of a {} and b {} differ; they must be equal, or one of the "
+                "two must have none",
                 shape_text(left.shape), shape_text(right.shape));
   }
   s.batch = element_count(s.output);

@@ -74,8 +74,8 @@ class SitePlaces {
 void require_in_output(const FaultSpec& spec) {
   if (spec.site_row().in_output) return;
   refuse(
-      "fault '{}': site {} does not lie in the output: only a campaign, which computes the "
-      "case again, can break it",
+      "fault '{}': site {} does not lie in the output: only a campaign, which computes the case "
+      "again, can break it",
       spec.text(), spec.site_row().name);
 }
 

@@ -366,10 +366,10 @@ void note_times_expected(const Case& c, const Machine* behind, ElementCheck& che
                                     : tolerance_at(*check.bound, exact);
       });
   if (!times || !(*times > kNoted)) return;
-  check.notes.push_back(formatted(
-      "the bound is more than {} times the error that is expected of right results: arithmetic of "
-      "less precision may pass it; the standard expected_error would tell",
-      times_text(std::pow(10.0, std::floor(std::log10(*times))))));
+  check.notes.push_back(
+      formatted("the bound is more than {} times the error that is expected of right results: "
+                "arithmetic of less precision may pass it; the standard expected_error would tell",
+                times_text(std::pow(10.0, std::floor(std::log10(*times))))));
 }
 
 // Completes the law of random draws from the case's attributes. Returns the reason if that is not

@@ -85,8 +85,8 @@ double blind_share_by_trial(const TensorView& expected, const Format& output,
 std::string blind_words(std::int64_t blind, std::int64_t nonzero, bool sampled,
                         std::string_view rule) {
   return formatted(
-      "the check is blind to {}{} of the {} elements that are not zero ({}): as zeros "
-      "they would pass {}",
+      "the check is blind to {}{} of the {} elements that are not zero ({}): as zeros they would "
+      "pass {}",
       sampled ? "about " : "", grouped(blind), grouped(nonzero), percent_text(blind, nonzero),
       rule);
 }

@@ -75,10 +75,10 @@ double growth_factor(const Standard& s, const Format& output, std::int64_t accum
              (accumulations >= 16384 && output.name == "float32" ? 2 : 1);
     case Growth::kLinear:
       if (accumulations < 1) {
-        throw AccumulationsUnknown(formatted(
-            "standard {} grows with the number of accumulations, which is not known: give "
-            "the case the attribute 'accumulations'",
-            s.name));
+        throw AccumulationsUnknown(
+            formatted("standard {} grows with the number of accumulations, which is not known: "
+                      "give the case the attribute 'accumulations'",
+                      s.name));
       }
       return static_cast<double>(accumulations);
   }

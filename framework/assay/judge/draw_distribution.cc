@@ -353,8 +353,8 @@ void look_at_categorical(Drawn& d) {
   if (shape.empty() || shape.back() < 2 ||
       (!one_row && Shape(shape.begin(), shape.end() - 1) != d.actual.shape)) {
     d.why_not = formatted(
-        "draws of shape {} need probabilities of shape [classes], or of their own "
-        "shape with classes after it; the golden result is {}",
+        "draws of shape {} need probabilities of shape [classes], or of their own shape with "
+        "classes after it; the golden result is {}",
         shape_text(d.actual.shape), shape_text(shape));
     return;
   }
@@ -565,8 +565,8 @@ std::string complete_law(Bound& bound,
       bound.distribution = text;
     } else if (!spec.values[i]) {
       return formatted(
-          "the law {} needs {}, {}: give it in the standard, as in "
-          "distribution({},{}=0.5), or as the case's attribute {}",
+          "the law {} needs {}, {}: give it in the standard, as in distribution({},{}=0.5), or as "
+          "the case's attribute {}",
           spec.law->name, p.name, p.meaning, spec.law->name, p.name, p.name);
     }
   }

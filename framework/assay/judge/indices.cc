@@ -233,8 +233,8 @@ std::optional<IndexRule> index_rule(std::string_view standard) {
                                             : nullptr;
     if (flag != nullptr ? std::exchange(*flag, true) : !rule.values.empty()) {
       refuse(
-          "standard '{}': indices(...) takes one standard of single elements, and the words "
-          "{} and {}, each once",
+          "standard '{}': indices(...) takes one standard of single elements, and the words {} and "
+          "{}, each once",
           standard, kUnsorted, kFlattened);
     }
     if (flag == nullptr) rule.values = word;
@@ -362,20 +362,20 @@ Verdict judge_indices(const TensorView& actual, const TensorView& expected, cons
   if (blind > bound.max_blind) {
     return verdict.decide(
         Outcome::kUntrusted,
-        formatted("the check could not have failed: {:.3g} % of the indices could be any "
-                  "other of their row, where all values are within the bound ({})",
+        formatted("the check could not have failed: {:.3g} % of the indices could be any other of "
+                  "their row, where all values are within the bound ({})",
                   100 * blind, values.text()));
   }
   if (blind >= kNotedBlindness) {
     verdict.notes.push_back(
-        formatted("{:.3g} % of the indices could be any other of their row, where "
-                  "all values are within the bound",
+        formatted("{:.3g} % of the indices could be any other of their row, where all values are "
+                  "within the bound",
                   100 * blind));
   }
   return verdict.decide(
       Outcome::kPass,
-      formatted("the values at all {} indices are right ({}{}); {} of the indices differ from "
-                "the golden ones",
+      formatted("the values at all {} indices are right ({}{}); {} of the indices differ from the "
+                "golden ones",
                 grouped(verdict.sites), values.text(),
                 verdict.forgiven > 0 ? formatted(", {} forgiven", verdict.forgiven) : "",
                 others == 0 ? "none" : grouped(others)));

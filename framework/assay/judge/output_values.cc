@@ -128,8 +128,8 @@ CauseText special_values(const FailedElements& failed) {
   if (!beyond.empty() && FailedElements::is_most(beyond.size(), all)) {
     const double e = failed.expected().value_at(beyond[0]);
     return {
-        formatted("{} rounds to NaN in {}, whose largest value is {}: NaN is expected at {} of "
-                  "{}. If the output is to saturate, judge it with infinity saturating",
+        formatted("{} rounds to NaN in {}, whose largest value is {}: NaN is expected at {} of {}. "
+                  "If the output is to saturate, judge it with infinity saturating",
                   short_number(e, 6), out.name, short_number(max_finite(out), 6), count(beyond),
                   failed.mismatches_text())};
   }
@@ -315,8 +315,8 @@ CauseText cut_off(const FailedElements& failed) {
   }
   if (!FailedElements::is_most(within, failed.tried().size())) return {};
   return {formatted(
-      "the output is cut off: it is rounded toward zero at {} of {} elements where "
-      "the nearest value is larger",
+      "the output is cut off: it is rounded toward zero at {} of {} elements where the nearest "
+      "value is larger",
       grouped(static_cast<std::int64_t>(cut)), grouped(static_cast<std::int64_t>(differ)))};
 }
 

@@ -400,14 +400,15 @@ constexpr Standard kAscendStandards[] = {
         Publication{"Ascend/msprobe", "8ff00da37660",
                     "python/msprobe/core/compare/multiprocessing_compute.py", "2026-08-08"},
         kMsprobeCompare, true),
-    limits_only("msprobe_ulp",
-                "MindStudio msprobe API precision: limits on the shares of elements that are wrong "
-                "by many ulp (the original also limits their ratio to a GPU's)",
-                Publication{"Ascend/msprobe", "8ff00da37660",
-                            "python/msprobe/pytorch/api_accuracy_checker/compare/"
-                            "precision_standard/ulp_compare.py",
-                            "2026-08-08"},
-                kMsprobeUlp),
+    limits_only(
+        "msprobe_ulp",
+        "MindStudio msprobe API precision: limits on the shares of elements that are wrong by many "
+        "ulp (the original also limits their ratio to a GPU's)",
+        Publication{
+            "Ascend/msprobe", "8ff00da37660",
+            "python/msprobe/pytorch/api_accuracy_checker/compare/precision_standard/ulp_compare.py",
+            "2026-08-08"},
+        kMsprobeUlp),
     limits_only("mlu_ops", "Cambricon MLU-OPS acceptance: limits on its metrics diff1 and diff2",
                 kMluOpsPublished, kMluOps),
     limits_only(
@@ -489,8 +490,8 @@ constexpr Standard kAscendStandards[] = {
          "numpy.isclose(rtol 1e-6, atol 1e-9), NaN equal; a share of 1e-4 of the elements may be "
          "mismatches, but not with a NaN or infinity on only one side; assay computes in float64",
      .publication = {"cann/asc-devkit", "82b89a15f263",
-                     "examples/01_simd_cpp_api/00_introduction/02_matrix/matmul_basic_api/"
-                     "scripts/verify_result.py",
+                     "examples/01_simd_cpp_api/00_introduction/02_matrix/matmul_basic_api/scripts/"
+                     "verify_result.py",
                      "2026-07-30"},
      .nan_equal = true,
      .rows = kVerifyResult},

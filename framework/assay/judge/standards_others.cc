@@ -275,8 +275,8 @@ constexpr Standard kOtherStandards[] = {
      .growth = Growth::kLinear},
     rounded_limits(
         "hipblaslt_norm",
-        "hipBLASLt's client, norm check: the Frobenius norm of the error over that of the "
-        "expected result",
+        "hipBLASLt's client, norm check: the Frobenius norm of the error over that of the expected "
+        "result",
         Publication{"ROCm/hipBLASLt", "567b226e9281", "clients/include/norm.hpp", "2024-09-24"},
         kHipblasltNorm),
     rounded_limits(

@@ -153,10 +153,10 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
   }
   for (const LimitReading& r : verdict.readings) {
     if (!r.limit.needs_weights() || !(r.value < r.limit.parameter)) continue;
-    verdict.notes.push_back(formatted(
-        "computed in more precision than claimed: squared errors are {} of those expected, "
-        "and chance leaves at least {}",
-        short_number(r.value, 3), short_number(r.limit.parameter, 3)));
+    verdict.notes.push_back(
+        formatted("computed in more precision than claimed: squared errors are {} of those "
+                  "expected, and chance leaves at least {}",
+                  short_number(r.value, 3), short_number(r.limit.parameter, 3)));
   }
   if (bound.needs_reference() && same_memory(actual, *reference_implementation)) {
     cannot_fail(verdict, "the reference implementation is the output itself");

@@ -528,8 +528,8 @@ std::vector<Operator> attention_operators() {
                  .kind = ParameterKind::kNumber,
                  .words = "what scores are multiplied by; 1 / sqrt(D) if not given"},
                 count_parameter("tile",
-                                "number of keys that are taken at a time, with a running "
-                                "maximum and sum; 0: all at once")}),
+                                "number of keys that are taken at a time, with a running maximum "
+                                "and sum; 0: all at once")}),
            false),
        .output = "o",
        .run = run_attention,

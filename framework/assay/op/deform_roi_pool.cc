@@ -333,10 +333,11 @@ DerivedTolerance deform_roi_pool_tolerance(const Case& c) {
       const double own = u * reach * (40 + 20 * std::abs(p.gamma) * shift);
       const bool same_size = static_cast<double>(rounded.bin) == side.bin;
       if (p.sampling_ratio <= 0 && !same_size && std::abs(side.bin - std::round(side.bin)) <= own) {
-        refuse(c,
-               formatted("no tolerance can be derived: float32 may take another number of samples "
-                         "of roi {}",
-                         roi));
+        refuse(
+            c,
+            formatted(
+                "no tolerance can be derived: float32 may take another number of samples of roi {}",
+                roi));
       }
       for (std::int64_t ph = 0; ph < p.pooled_height; ++ph) {
         for (std::int64_t pw = 0; pw < p.pooled_width; ++pw) {
@@ -394,47 +395,47 @@ std::vector<float> deform_roi_coordinates(const Case& c, bool fused) {
 }
 
 std::vector<Operator> deform_roi_pool_operators() {
-  return {{.name = "deform_roi_pool",
-           .summary = "the mean of bilinear samples in the bins of regions, each bin shifted by an "
-                      "offset of its own",
-           .inputs = {{.name = "input", .shape = "(N, C, H, W)"},
-                      {.name = "rois", .shape = "(n, 5)", .words = "image, x1, y1, x2, y2"},
-                      {.name = "offset",
-                       .shape = "(n, 2, PH, PW)",
-                       .optional = true,
-                       .words = "shifts of the bins, along w first"}},
-           .parameters = {{.name = "pooled_height",
-                           .kind = ParameterKind::kInteger,
-                           .needed = true,
-                           .least = 1,
-                           .words = "PH, the bins of a region along h"},
-                          {.name = "pooled_width",
-                           .kind = ParameterKind::kInteger,
-                           .needed = true,
-                           .least = 1,
-                           .words = "PW, the bins of a region along w"},
-                          {.name = "spatial_scale",
-                           .kind = ParameterKind::kNumber,
-                           .default_value = "1",
-                           .words = "pixels a unit of the corners"},
-                          {.name = "sampling_ratio",
-                           .kind = ParameterKind::kInteger,
-                           .default_value = "0",
-                           .words = "samples of a bin along each side; 0 or less: as many as it is "
-                                    "high or wide"},
-                          {.name = "gamma",
-                           .kind = ParameterKind::kNumber,
-                           .default_value = "0.1",
-                           .words = "what offsets are multiplied by"},
-                          fused_parameter(),
-                          dtype_parameter("output_dtype",
-                                          "of the result; that of the input if not given")},
-           .run = run_deform_roi_pool,
-           .reference = deform_roi_pool_reference,
-           .output_format = first_input_format,
-           .no_element_bounds = "its tolerance bounds all elements alike",
-           .tolerance = deform_roi_pool_tolerance,
-           .generate = generate_deform_roi_pool}};
+  return {
+      {.name = "deform_roi_pool",
+       .summary = "the mean of bilinear samples in the bins of regions, each bin shifted by an "
+                  "offset of its own",
+       .inputs = {{.name = "input", .shape = "(N, C, H, W)"},
+                  {.name = "rois", .shape = "(n, 5)", .words = "image, x1, y1, x2, y2"},
+                  {.name = "offset",
+                   .shape = "(n, 2, PH, PW)",
+                   .optional = true,
+                   .words = "shifts of the bins, along w first"}},
+       .parameters =
+           {{.name = "pooled_height",
+             .kind = ParameterKind::kInteger,
+             .needed = true,
+             .least = 1,
+             .words = "PH, the bins of a region along h"},
+            {.name = "pooled_width",
+             .kind = ParameterKind::kInteger,
+             .needed = true,
+             .least = 1,
+             .words = "PW, the bins of a region along w"},
+            {.name = "spatial_scale",
+             .kind = ParameterKind::kNumber,
+             .default_value = "1",
+             .words = "pixels a unit of the corners"},
+            {.name = "sampling_ratio",
+             .kind = ParameterKind::kInteger,
+             .default_value = "0",
+             .words = "samples of a bin along each side; 0 or less: as many as it is high or wide"},
+            {.name = "gamma",
+             .kind = ParameterKind::kNumber,
+             .default_value = "0.1",
+             .words = "what offsets are multiplied by"},
+            fused_parameter(),
+            dtype_parameter("output_dtype", "of the result; that of the input if not given")},
+       .run = run_deform_roi_pool,
+       .reference = deform_roi_pool_reference,
+       .output_format = first_input_format,
+       .no_element_bounds = "its tolerance bounds all elements alike",
+       .tolerance = deform_roi_pool_tolerance,
+       .generate = generate_deform_roi_pool}};
 }
 
 }  // namespace assay

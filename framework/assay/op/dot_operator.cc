@@ -131,8 +131,8 @@ MatrixUnit exact_unit(const Case& c) {
     if (asked == nullptr || a.name != "float32" || b.name != "float32" ||
         (asked->name != "tfloat32" && asked->name != "hfloat32" && asked->name != "bfloat16")) {
       refuse_case(c.name,
-                  "compute_dtype is '{}' for {} operands; float32 operands can be rounded "
-                  "to tfloat32, hfloat32 or bfloat16",
+                  "compute_dtype is '{}' for {} operands; float32 operands can be rounded to "
+                  "tfloat32, hfloat32 or bfloat16",
                   *word, a.name);
     }
   }

@@ -50,8 +50,8 @@ Operands operands_of(const Case& c, const Operation& operation, const Format& ou
       result.shape = shape;
     } else if (shape != result.shape) {
       refuse_case(c.name,
-                  "{} is {} and {} is {}; {} takes operands of one shape, or scalars of "
-                  "rank 0: nothing else broadcasts",
+                  "{} is {} and {} is {}; {} takes operands of one shape, or scalars of rank 0: "
+                  "nothing else broadcasts",
                   shaped, shape_text(result.shape), name, shape_text(shape), c.op);
     }
   }

@@ -111,11 +111,11 @@ void generate_norm(const Recipe& recipe, Case& c) {
 template <NormKind kind>
 Operator norm_row(const char* name, const char* summary, std::vector<OperatorInput> inputs,
                   std::vector<Parameter> parameters) {
-  parameters.insert(parameters.begin(), {.name = "axis",
-                                         .kind = ParameterKind::kInteger,
-                                         .default_value = "-1",
-                                         .words = "the dimension of a row, from the end where it "
-                                                  "is negative"});
+  parameters.insert(parameters.begin(),
+                    {.name = "axis",
+                     .kind = ParameterKind::kInteger,
+                     .default_value = "-1",
+                     .words = "the dimension of a row, from the end where it is negative"});
   inputs.insert(inputs.begin(), {.name = "x", .shape = "(...)"});
   return {.name = name,
           .summary = summary,

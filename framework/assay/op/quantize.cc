@@ -214,8 +214,8 @@ const Format* quotient_format(const Case& c, const Quantization& q, const Machin
     const Format& f = format_named(*word);
     if (!f.is_float() || !holds_format(format_named("float32"), f)) {
       refuse_case(c.name,
-                  "quotient_dtype is {}; a quotient is rounded to float32 or "
-                  "a narrower float format before it becomes a code",
+                  "quotient_dtype is {}; a quotient is rounded to float32 or a narrower float "
+                  "format before it becomes a code",
                   f.name);
     }
     return f.name == "float32" ? nullptr : &f;
@@ -230,10 +230,10 @@ const Format* quotient_format(const Case& c, const Quantization& q, const Machin
 void require_normal_scale(const Case& c, const Quantization& q, double amax) {
   const double scale = std::max(amax, kSmallestAmax) / q.largest;
   if (!std::isfinite(scale) || (scale >= 0x1p-126 && scale <= 0x1p126)) return;
-  refuse_case(c.name,
-              "no tolerance can be derived: a scale, amax / {}, is {}, outside float32's "
-              "normal numbers",
-              number_text(q.largest), short_number(scale, 3));
+  refuse_case(
+      c.name,
+      "no tolerance can be derived: a scale, amax / {}, is {}, outside float32's normal numbers",
+      number_text(q.largest), short_number(scale, 3));
 }
 
 // Returns the largest relative error of a correct quotient before it is rounded to a code. In
@@ -409,12 +409,13 @@ DerivedTolerance quantize_tolerance_on(const Case& c, const Machine* machine) {
   if (!output.is_float()) {
     const std::vector<double> bounds = integer_code_bounds(c, machine, 1);
     const auto near = std::ranges::count(bounds, 1.0);
-    return {0, near > 0 ? 1.0 : 0.0,
-            near == 0
-                ? std::string("no quotient lies so near a half that its code may differ")
-                : formatted("atol: {} of {} quotients lie so near a half that their codes may "
-                            "differ by 1",
-                            near, bounds.size())};
+    return {
+        0, near > 0 ? 1.0 : 0.0,
+        near == 0
+            ? std::string("no quotient lies so near a half that its code may differ")
+            : formatted(
+                  "atol: {} of {} quotients lie so near a half that their codes may differ by 1",
+                  near, bounds.size())};
   }
   const double quotient = quotient_error(q, least, quotient_format(c, q, machine));
   const double u = unit_roundoff(output);
@@ -434,8 +435,8 @@ Tensor dequantized(const Case& c, const Format& output, int threads) {
   const Tensor& x = c.input("x");
   if (!holds_format(format_named("float32"), x.format()) || !output.is_float()) {
     refuse_case(c.name,
-                "dequantize takes codes that float32 holds and gives a float result; x is "
-                "{}, output_dtype {}",
+                "dequantize takes codes that float32 holds and gives a float result; x is {}, "
+                "output_dtype {}",
                 x.format().name, output.name);
   }
   const ScaleGrid grid = scale_grid(c, "scaling", word_of(c, "scaling"), x.shape());
@@ -488,23 +489,23 @@ std::vector<Operator> quantize_operators() {
            .summary = "x / scale as small codes, or the scales: amax of each block over the codes' "
                       "largest value",
            .inputs = {{.name = "x", .shape = "(...)"}},
-           .parameters =
-               {scaling_parameter("scaling", "x"),
-                scales_parameter(),
-                word_parameter("method", {"divide", "multiply"},
-                               "by the scale, or with largest / amax"),
-                word_parameter("result", {"values", "scales"}, "which of the two the case holds"),
-                dtype_parameter("quantized_dtype",
-                                "with result=scales the format of the values that the scales are "
-                                "for, which it needs"),
-                dtype_parameter("quotient_dtype",
-                                "the format that the quotient is rounded to before it becomes a "
-                                "code; if not given, float32, or for int8 the narrower format if a "
-                                "machine converts only from that"),
-                {.name = "output_dtype",
-                 .kind = ParameterKind::kDtype,
-                 .needed = true,
-                 .words = "the format of the values, or of the scales"}},
+           .parameters = {scaling_parameter("scaling", "x"),
+                          scales_parameter(),
+                          word_parameter("method", {"divide", "multiply"},
+                                         "by the scale, or with largest / amax"),
+                          word_parameter("result", {"values", "scales"},
+                                         "which of the two the case holds"),
+                          dtype_parameter("quantized_dtype",
+                                          "with result=scales the format of the values that the "
+                                          "scales are for, which it needs"),
+                          dtype_parameter("quotient_dtype",
+                                          "the format that the quotient is rounded to before it "
+                                          "becomes a code; if not given, float32, or for int8 the "
+                                          "narrower format if a machine converts only from that"),
+                          {.name = "output_dtype",
+                           .kind = ParameterKind::kDtype,
+                           .needed = true,
+                           .words = "the format of the values, or of the scales"}},
            .run = run_quantize,
            .reference = quantize_reference,
            .output_format = first_input_format,

@@ -24,8 +24,8 @@ SampleReach reach_of(const Recipe& recipe, const Case& c, std::int64_t extent, c
   const double reach = scale > 0 ? std::floor(static_cast<double>(extent) / scale) : 0;
   if (!(reach >= 1)) {
     refuse(
-        "deform_roi_pool: at spatial_scale {} an image of {} pixels holds no region of "
-        "whole numbers; give rois a distribution",
+        "deform_roi_pool: at spatial_scale {} an image of {} pixels holds no region of whole "
+        "numbers; give rois a distribution",
         number_text(scale), extent);
   }
   const double end = std::min(reach, most);

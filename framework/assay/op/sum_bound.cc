@@ -223,9 +223,9 @@ std::vector<double> columns_of(std::span<const double> a, std::int64_t m, std::i
 double reached_size(const Case& c, const char* name, double size) {
   if (std::isfinite(size)) return size;
   if (c.input(name).format().is_float64()) {
-    refuse_case(c.name,
-                "no tolerance can be derived: its inputs hold NaN or infinity, or a sum "
-                "overflows float64");
+    refuse_case(
+        c.name,
+        "no tolerance can be derived: its inputs hold NaN or infinity, or a sum overflows float64");
   }
   return 0;
 }

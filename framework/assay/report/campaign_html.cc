@@ -315,10 +315,10 @@ std::string operating_points(const std::vector<CampaignLine>& lines) {
   }
   if (rows.empty()) return "";
   return table(
-      "<th>detector<th class=num>false alarms at T, %<th class=num>detected at T, %"
-      "<th class=num>no false alarm on these rows at<th class=num>detected there, %"
-      "<th class=num>at most 0.1 % false alarms at<th class=num>detected there, %"
-      "<th class=num>at most 1 % false alarms at<th class=num>detected there, %",
+      "<th>detector<th class=num>false alarms at T, %<th class=num>detected at T, %<th "
+      "class=num>no false alarm on these rows at<th class=num>detected there, %<th class=num>at "
+      "most 0.1 % false alarms at<th class=num>detected there, %<th class=num>at most 1 % false "
+      "alarms at<th class=num>detected there, %",
       rows);
 }
 
@@ -486,8 +486,8 @@ std::string comparison(const std::vector<Group>& groups,
   }
   out += formatted(
       "<p>A and another result have {} rate{} in common. The 95 % intervals of {} do not overlap. "
-      "A "
-      "few of many do not overlap by chance, and rates whose intervals overlap may differ.{}</p>\n",
+      "A few of many do not overlap by chance, and rates whose intervals overlap may "
+      "differ.{}</p>\n",
       grouped(compared), compared == 1 ? "" : "s", grouped(apart),
       without > 0
           ? formatted(" {} more have no interval, because they have fewer than {} matrices.",
@@ -537,9 +537,9 @@ std::string group_html(const Group& group, std::size_t number, std::size_t runs,
   const std::string ratios = ratio_plots(group.lines);
   if (!ratios.empty()) {
     out += formatted(
-        "<h3>D/T of clean rows and of faults</h3>\n<div class=legend><span>"
-        "<span class=\"swatch c1\"></span> clean rows</span><span><span class=\"swatch "
-        "c2\"></span> faults</span></div>\n<div class=charts>{}</div>\n",
+        "<h3>D/T of clean rows and of faults</h3>\n<div class=legend><span><span class=\"swatch "
+        "c1\"></span> clean rows</span><span><span class=\"swatch c2\"></span> "
+        "faults</span></div>\n<div class=charts>{}</div>\n",
         ratios);
     out += folded("Histograms as tables", ratio_tables(group.lines));
   }
@@ -557,10 +557,11 @@ std::string source_table(const std::vector<campaign::SavedCampaign>& results) {
             formatted("<td class=name><code>{}</code></td>", xml_escaped(r.fingerprint)) +
             number_cell(grouped(static_cast<std::int64_t>(r.cells.size()))) + "</tr>\n";
   }
-  return table(formatted("{}<th>campaign<th>file<th class=num>seed<th>fingerprint of the plan<th "
-                         "class=num>cells",
-                         results.size() > 1 ? "<th>result" : ""),
-               rows);
+  return table(
+      formatted(
+          "{}<th>campaign<th>file<th class=num>seed<th>fingerprint of the plan<th class=num>cells",
+          results.size() > 1 ? "<th>result" : ""),
+      rows);
 }
 
 // Explains the short forms that occur on the page.
@@ -580,13 +581,11 @@ std::string notes(const std::vector<Group>& groups) {
       "injected and checked, or of the clean rows. The numbers in brackets and the whiskers are 95 "
       "% intervals by whole matrices, because the faults of one matrix are not independent.\n"
       "<li>D is the difference that a check found, and T is its threshold. D/T above 1 is an "
-      "alarm. "
-      "D/T is counted in bins of an eighth of an octave, and the points of a curve lie at their "
-      "edges, so that they are exact. The largest D/T of a row counts.\n"
+      "alarm. D/T is counted in bins of an eighth of an octave, and the points of a curve lie at "
+      "their edges, so that they are exact. The largest D/T of a row counts.\n"
       "<li>A ROC curve has all faults of its cell, each as often as in the plan. Its rates have no "
       "intervals. The point with a ring is the threshold itself. If several multiples have the "
-      "same "
-      "rates, the largest is shown.\n";
+      "same rates, the largest is shown.\n";
   for (const auto& [form, meaning] : used.explained()) {
     out += formatted("<li>{}: {}\n",
                      form == "void" ? "<span class=void>void</span>" : xml_escaped(form), meaning);

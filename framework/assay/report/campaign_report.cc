@@ -192,14 +192,15 @@ std::vector<std::pair<std::string, std::string>> ShortForms::explained() const {
                      "are independent, b by matrices if those of a matrix are not.");
   }
   if (no_interval) {
-    all.emplace_back("[-]", formatted("no interval, because fewer than {} matrices do not show how "
-                                      "much they differ.",
-                                      campaign::kLeastClusters));
+    all.emplace_back(
+        "[-]",
+        formatted("no interval, because fewer than {} matrices do not show how much they differ.",
+                  campaign::kLeastClusters));
   }
   if (is_void) {
     all.emplace_back("void",
-                     "the detector raises alarms on at least half of the clean matrices, "
-                     "so its detections mean nothing.");
+                     "the detector raises alarms on at least half of the clean matrices, so its "
+                     "detections mean nothing.");
   }
   return all;
 }
@@ -254,9 +255,9 @@ std::string campaign_text(const campaign::Plan& plan,
 std::string campaign_csv(const campaign::Plan& plan,
                          const std::vector<campaign::CellResult>& results) {
   std::string out =
-      "cell,machine,dtype,M,K,N,gate,fault,bit,direction,injected,detected,rate,low,high,"
-      "interval_by,matrices,bound_by_trials,bound_by_matrices,masked,not_injectable,not_finite,"
-      "not_checkable,dismissed,void,class\n";
+      "cell,machine,dtype,M,K,N,gate,fault,bit,direction,injected,detected,rate,low,high,interval_"
+      "by,matrices,bound_by_trials,bound_by_matrices,masked,not_injectable,not_finite,not_"
+      "checkable,dismissed,void,class\n";
   for (const campaign::CellResult& result : results) {
     const campaign::Cell& cell = plan.cells[result.cell];
     // The columns M, K and N are filled only for products. The sizes of other operators are in the

@@ -260,8 +260,8 @@ std::string rows_svg(const RowsChart& chart) {
     const double from = beyond ? std::min(end, right - 1) : std::min(start, end);
     const double width = beyond ? 1 : std::max(std::abs(end - start), 1.0);
     out += formatted(
-        "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"><title>{}: {}</title>"
-        "</rect>\n",
+        "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"><title>{}: "
+        "{}</title></rect>\n",
         at(from), at(top + (row - bar) / 2), at(width), at(bar), r.color, xml_escaped(r.label),
         xml_escaped(r.words));
   }

@@ -240,8 +240,8 @@ std::string operators(const GateReport& report) {
   std::ranges::stable_sort(names, natural_less);
   constexpr std::size_t kFew = 8;
   std::string out = formatted(
-      "<details{}><summary>{} {}</summary>\n<div class=scroll><table class=operators>"
-      "<tr><th>operator<th class=num>cases",
+      "<details{}><summary>{} {}</summary>\n<div class=scroll><table "
+      "class=operators><tr><th>operator<th class=num>cases",
       names.size() <= kFew ? " open" : "", names.size(),
       names.size() == 1 ? "operator" : "operators");
   for (const OutcomeColumn& column : kOutcomes) {

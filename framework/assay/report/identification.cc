@@ -95,8 +95,8 @@ std::string finding_text(const Finding& f) {
       break;
     case identify::Outcome::kNone:
       out += formatted(
-          "    nothing fits of {} models; nearest {}: {} of {} elements agree, the others "
-          "are up to {} ulps off\n",
+          "    nothing fits of {} models; nearest {}: {} of {} elements agree, the others are up "
+          "to {} ulps off\n",
           grouped(f.tried), model_text(f), grouped(f.agree), grouped(f.of), f.largest_ulps);
       break;
   }

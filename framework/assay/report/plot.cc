@@ -158,16 +158,17 @@ std::string plot_figure(const Plot& plot) {
 
 std::string plot_key(std::size_t color, std::size_t run, bool faint) {
   return formatted(
-      "<svg class=\"key {}\" viewBox=\"0 0 34 12\" aria-hidden=true><polyline points=\"0,6 34,6\"/>"
-      "<circle class=p cx=17 cy=6 r=2.8></circle></svg>",
+      "<svg class=\"key {}\" viewBox=\"0 0 34 12\" aria-hidden=true><polyline points=\"0,6 "
+      "34,6\"/><circle class=p cx=17 cy=6 r=2.8></circle></svg>",
       classes(color, run, faint));
 }
 
 std::string rate_bar(double rate, double low, double high, std::size_t color, bool faint) {
   if (std::isnan(rate)) return "";
   std::string out = formatted(
-      "<svg class=\"rate {}\" viewBox=\"0 0 100 8\" preserveAspectRatio=none aria-hidden=true>"
-      "<rect class=room width=100 height=8></rect><rect class=bar width={} height=8></rect>",
+      "<svg class=\"rate {}\" viewBox=\"0 0 100 8\" preserveAspectRatio=none "
+      "aria-hidden=true><rect class=room width=100 height=8></rect><rect class=bar width={} "
+      "height=8></rect>",
       classes(color, 0, faint), at(100 * rate));
   if (!std::isnan(low) && !std::isnan(high)) {
     out += formatted("<path class=w d=\"M{} 4H{}\"></path>", at(100 * low), at(100 * high));

@@ -182,11 +182,11 @@ class Trees {
 
 StudyResult study_accumulation_order(const StudyOptions& options) {
   const FloatEnvironment environment;
-  StudyResult result{.name = "accumulation_order",
-                     .question =
-                         "In which order does an operator add? A large number and its "
-                         "negative at two positions and small ones elsewhere show what is "
-                         "added to them before they meet."};
+  StudyResult result{
+      .name = "accumulation_order",
+      .question =
+          "In which order does an operator add? A large number and its negative at two positions "
+          "and small ones elsewhere show what is added to them before they meet."};
   Trees trees(result);
   for (const Reduce& r : kReduces) {
     const std::string order =

@@ -103,8 +103,8 @@ void indices(StudyResult& result) {
   StudyTable table{
       .name = "indices",
       .title =
-          "An index computed from y, table[int(y)] of {-1000, 1000}: the published example, "
-          "then the first inputs y = a x + b that flip int(y) by a second rounding",
+          "An index computed from y, table[int(y)] of {-1000, 1000}: the published example, then "
+          "the first inputs y = a x + b that flip int(y) by a second rounding",
       .columns = {"a", "x", "b", "y, one rounding", "y, two roundings", "int(y), one",
                   "int(y), two", "difference"}};
   const float below = 0.999998f;
@@ -251,8 +251,8 @@ void pooling(const StudyOptions& options, StudyResult& result) {
   StudyTable table{
       .name = "deform_roi_pool",
       .title =
-          "deform_roi_pool, one rounding against two (P = 7, scale 1/16, pixels near 1000 "
-          "in a 16 x 16 image)",
+          "deform_roi_pool, one rounding against two (P = 7, scale 1/16, pixels near 1000 in a 16 "
+          "x 16 image)",
       .columns = {"rois", "coordinates", "that differ", "integer parts flipped, in a million",
                   "outputs", "largest difference"}};
   const struct {
@@ -301,8 +301,8 @@ StudyResult study_fma(const StudyOptions& options) {
   const FloatEnvironment environment;
   StudyResult result{.name = "fma",
                      .question =
-                         "How much does a second rounding of a * x + b change, and what "
-                         "becomes of it behind an index?"};
+                         "How much does a second rounding of a * x + b change, and what becomes of "
+                         "it behind an index?"};
   errors(options, result);
   indices(result);
   pooling(options, result);

@@ -179,8 +179,8 @@ void step_by_step(const StudyOptions& options, std::int64_t repeats, StudyResult
   methods.push_back({.text = "block scale, 128", .chunk = 128, .block_scale = true});
   StudyTable table{
       .name = "rounded_products",
-      .title = formatted("(a) products and running sum rounded to e4m3, half up; K = {}, "
-                         "deviation 0.01; the block scales amax / 224 with an e8m8 accumulator",
+      .title = formatted("(a) products and running sum rounded to e4m3, half up; K = {}, deviation "
+                         "0.01; the block scales amax / 224 with an e8m8 accumulator",
                          kLength),
       .columns = columns_with_snr({"method", "repeats"})};
   StudyChart chart{.name = "rounded_products",
@@ -263,10 +263,10 @@ void correlated(const StudyOptions& options, std::int64_t repeats, StudyResult& 
   const auto growth = [&](std::size_t m, std::size_t l) {
     return last[m][l].error(n) / first[m][l].error(n);
   };
-  result.found(growth(0, 0) > 1 && growth(0, 1) > growth(0, 0),
-               "(a) from rho 0 to 0.99 the error of scale 64 grows {} times at K = {}, {} times at "
-               "K = {}",
-               growth(0, 0), lengths[0], growth(0, 1), lengths[1]);
+  result.found(
+      growth(0, 0) > 1 && growth(0, 1) > growth(0, 0),
+      "(a) from rho 0 to 0.99 the error of scale 64 grows {} times at K = {}, {} times at K = {}",
+      growth(0, 0), lengths[0], growth(0, 1), lengths[1]);
   const auto width = [](const Ratio& r) { return r.at(0.9) - r.at(0.1); };
   bool narrower = true, better_worst = true;
   for (std::size_t m = 0; m < 3; ++m) {

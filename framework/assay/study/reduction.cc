@@ -148,13 +148,13 @@ Case two_stages(const Tensor& x, std::int64_t block) {
 
 void published(const StudyOptions& options, StudyResult& result) {
   const std::int64_t draws = options.repeats > 0 ? options.repeats : 5;
-  StudyTable sums{.name = "published",
-                  .title =
-                      "The published experiment: blocks of 2^20 normal values summed in their "
-                      "dtype, their sums in float32, as on an H200: by block size, the "
-                      "difference from the exact sum",
-                  .columns = {"draw", "dtype", "exact sum", "64", "128", "256", "512", "1024",
-                              "largest less least"}};
+  StudyTable sums{
+      .name = "published",
+      .title =
+          "The published experiment: blocks of 2^20 normal values summed in their dtype, their "
+          "sums in float32, as on an H200: by block size, the difference from the exact sum",
+      .columns = {"draw", "dtype", "exact sum", "64", "128", "256", "512", "1024",
+                  "largest less least"}};
   std::map<std::string, double> most;
   for (std::int64_t draw = 0; draw < draws; ++draw) {
     const std::vector<double> values = normal_values(options.seed, draw);

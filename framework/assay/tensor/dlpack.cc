@@ -50,8 +50,8 @@ const Format& format_of(const DLDataType& type) {
 TensorView view_of(const DLTensor& t) {
   if (t.device.device_type != kCpu) {
     refuse(
-        "a DLPack tensor: it is on device type {} (id {}), and only the CPU's memory (type "
-        "1) can be read; copy it to the CPU first",
+        "a DLPack tensor: it is on device type {} (id {}), and only the CPU's memory (type 1) can "
+        "be read; copy it to the CPU first",
         t.device.device_type, t.device.device_id);
   }
   if (t.dtype.lanes != 1) {

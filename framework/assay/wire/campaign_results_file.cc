@@ -453,8 +453,8 @@ campaign::SavedCampaign read_campaign_results(const std::string& path) {
     if (fs::exists(file, error)) return read_campaign_results(file);
     if (fs::exists(fs::path(path) / "blocks", error)) {
       wrong(path,
-            "its campaign is not finished: `assay campaign PLAN --out FOLDER --resume` goes "
-            "on with it, `assay merge` joins shards");
+            "its campaign is not finished: `assay campaign PLAN --out FOLDER --resume` goes on "
+            "with it, `assay merge` joins shards");
     }
     wrong(path, "is no folder of a campaign: it has no results.json");
   }

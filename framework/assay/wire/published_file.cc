@@ -64,10 +64,10 @@ std::vector<std::string> read_head(const std::string& line, const std::string& w
   };
   for (const char* name : kNeeded) {
     if (!has(name)) {
-      wrong(where,
-            "the head has no column '{}'; needed are {}, and algorithm or method "
-            "(docs/campaigns.md)",
-            name, joined(std::vector<std::string>(std::begin(kNeeded), std::end(kNeeded))));
+      wrong(
+          where,
+          "the head has no column '{}'; needed are {}, and algorithm or method (docs/campaigns.md)",
+          name, joined(std::vector<std::string>(std::begin(kNeeded), std::end(kNeeded))));
     }
   }
   if (!has("algorithm") && !has("method")) {

@@ -39,8 +39,7 @@ std::string DeterministicMatcher::compare(const TensorView& first, const TensorV
   }
   if (differing == 0) return "";
   return formatted(
-      "which differs in run {} of {}, in {} of {} elements, first at {}: {} in run 1, {} "
-      "in run {}",
+      "which differs in run {} of {}, in {} of {} elements, first at {}: {} in run 1, {} in run {}",
       run, runs_, grouped(differing), grouped(first.size()), shape_text(first.multi_index(at)),
       element(first, first_parts), element(again, again_parts), run);
 }

@@ -59,13 +59,13 @@ constexpr void require_tensor() {
   constexpr int kBits = kPatternBits<T>;
   static_assert(
       kBits != 16,
-      "16-bit unsigned integers may be bit patterns or numbers. Patterns: say of which "
-      "format, as in view_bits(v, assay::format_named(\"bfloat16\"), shape), on both sides. "
-      "Numbers: view_bits(v, assay::format_named(\"uint16\"), shape), on both sides.");
-  static_assert(kBits != 0 || Viewable<T> || Evaluable<T>,
-                "assay has no view() of this type. Eigen matrices: #include "
-                "<assay/matchers/eigen.h>. Your own class: specialise assay::ViewOf "
-                "(assay/tensor/tensor.h).");
+      "16-bit unsigned integers may be bit patterns or numbers. Patterns: say of which format, as "
+      "in view_bits(v, assay::format_named(\"bfloat16\"), shape), on both sides. Numbers: "
+      "view_bits(v, assay::format_named(\"uint16\"), shape), on both sides.");
+  static_assert(
+      kBits != 0 || Viewable<T> || Evaluable<T>,
+      "assay has no view() of this type. Eigen matrices: #include <assay/matchers/eigen.h>. Your "
+      "own class: specialise assay::ViewOf (assay/tensor/tensor.h).");
 }
 
 // Calls use(view) with a view of any tensor, including an Eigen expression.

@@ -48,8 +48,7 @@ std::string dtypes_of(DtypeNames names) {
 
 std::string unread_elements(std::string_view dtype) {
   return formatted(
-      "holds elements of {}, which assay does not read; save them as a dtype of "
-      "docs/formats.md",
+      "holds elements of {}, which assay does not read; save them as a dtype of docs/formats.md",
       dtype);
 }
 

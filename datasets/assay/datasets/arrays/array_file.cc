@@ -73,9 +73,8 @@ const std::vector<ArrayFormat>& rows() {
        .example = "x.npy",
        .open = open_npy,
        .write = write_npy,
-       .reads =
-           "dtype and shape, in every spelling that NumPy takes; bfloat16 and narrow floats are "
-           "bytes (`V2`, `V1`, ml_dtypes' `f1`) whose dtype must be said",
+       .reads = "dtype and shape, in every spelling that NumPy takes; bfloat16 and narrow floats "
+                "are bytes (`V2`, `V1`, ml_dtypes' `f1`) whose dtype must be said",
        .written = kWrittenByNumpy},
       {.name = "npz",
        .endings = {".npz"},
@@ -123,9 +122,8 @@ const std::vector<ArrayFormat>& rows() {
        .example = "x.bin",
        .open = open_raw,
        .write = write_raw,
-       .reads =
-           "nothing: raw bytes, row-major and little-endian; the name, a file beside it or the "
-           "command line says dtype and shape",
+       .reads = "nothing: raw bytes, row-major and little-endian; the name, a file beside it or "
+                "the command line says dtype and shape",
        .written = "all; a name that does not say dtype and shape gets a `.bin.json` beside it"},
   };
   return table;

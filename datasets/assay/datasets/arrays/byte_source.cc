@@ -63,10 +63,10 @@ std::unique_ptr<ByteSource> open_plain(const std::string& path) {
 
 std::unique_ptr<ByteSource> spooled(const std::string& path, ByteSource& source) {
   const auto refuse = [&] {
-    throw file_error(path, "",
-                     "must be unpacked to a temporary file, which failed: {}; TMPDIR names "
-                     "another folder",
-                     std::strerror(errno));
+    throw file_error(
+        path, "",
+        "must be unpacked to a temporary file, which failed: {}; TMPDIR names another folder",
+        std::strerror(errno));
   };
   const char* folder = std::getenv("TMPDIR");
   std::string name =

@@ -91,8 +91,8 @@ class Machine {
     const std::string text = formatted("{} {}", module, name);
     if (text != kOrderedDict && !allowed_(text)) {
       refuse(
-          "its pickle names {}.{}, which is no part of a tensor; it is not executed, and the "
-          "file is not read",
+          "its pickle names {}.{}, which is no part of a tensor; it is not executed, and the file "
+          "is not read",
           module, name);
     }
     push(Kind::kGlobal, text);
@@ -231,8 +231,8 @@ Pickle Machine::run() {
     const auto* const row = std::ranges::find(kOpcodes, opcode, &Row::opcode);
     if (row == std::end(kOpcodes)) {
       refuse(
-          "its pickle has the opcode 0x{:02x} at byte {}, which tensors do not need; it is "
-          "not executed",
+          "its pickle has the opcode 0x{:02x} at byte {}, which tensors do not need; it is not "
+          "executed",
           opcode, at);
     }
     row->run(*this);

@@ -82,19 +82,18 @@ class RawFile : public ArrayFile {
     }
     if (!said.wrong_shape.empty()) {
       throw file_error(path_, "",
-                       "its name says the shape '{}', which must be extents joined "
-                       "by x, or scalar",
+                       "its name says the shape '{}', which must be extents joined by x, or scalar",
                        said.wrong_shape);
     }
     add_sidecar(said);
     const Format* f = said.format;
     if (f == nullptr && !request.dtype.empty()) f = &format_named(request.dtype);
     if (f == nullptr) {
-      throw file_error(path_, "",
-                       "is read as raw bytes, and nothing says what they are: give --dtype, "
-                       "name it as in x_bfloat16.bin, or write {}.json with {{\"dtype\": "
-                       "\"bfloat16\", \"shape\": [2, 3]}}",
-                       std::filesystem::path(path_).filename().string());
+      throw file_error(
+          path_, "",
+          "is read as raw bytes, and nothing says what they are: give --dtype, name it as in "
+          "x_bfloat16.bin, or write {}.json with {{\"dtype\": \"bfloat16\", \"shape\": [2, 3]}}",
+          std::filesystem::path(path_).filename().string());
     }
     if (!said.shape) said.shape = request.shape;
     const std::int64_t size = bytes_->size();

@@ -64,8 +64,8 @@ class SafetensorsFile : public ArrayFile {
     const std::uint64_t length = h5::number_in(start, 0, kLength);
     if (length > static_cast<std::uint64_t>(size - kLength)) {
       throw file_error(path_, "",
-                       "is truncated in its header, or no safetensors file: the header would "
-                       "have {} bytes, the file has {}",
+                       "is truncated in its header, or no safetensors file: the header would have "
+                       "{} bytes, the file has {}",
                        length, size);
     }
     if (length > kMostHeader) {

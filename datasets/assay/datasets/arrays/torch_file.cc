@@ -284,10 +284,9 @@ class TorchFile : public ArrayFile {
     }
     std::shared_ptr<ByteSource> bytes = archive_.open(member->second);
     if (bytes->size() != t.storage_bytes) {
-      refuse(
-          formatted("its storage {} has {} bytes where the pickle says {}: the file is truncated "
-                    "or corrupt",
-                    t.storage, bytes->size(), t.storage_bytes));
+      refuse(formatted(
+          "its storage {} has {} bytes where the pickle says {}: the file is truncated or corrupt",
+          t.storage, bytes->size(), t.storage_bytes));
     }
     const double needed = bytes_needed(path_, *t.format, t.shape);
     const std::int64_t width = t.format->storage_bytes;

@@ -47,9 +47,9 @@ constexpr Layout kLayouts[] = {
      .open = open_unpacked,
      .has_dtypes = true},
     {.name = "ttk_manual",
-     .what = "TTK's data for replay, a folder a case: add_01/input_0_float16.bin, "
-             "add_01/golden_0_float16__shape_2x8.bin; its case table is a .csv beside them, or "
-             "--table",
+     .what =
+         "TTK's data for replay, a folder a case: add_01/input_0_float16.bin, "
+         "add_01/golden_0_float16__shape_2x8.bin; its case table is a .csv beside them, or --table",
      .example = "ttk/manual --outputs ttk/dump --table ttk/cases.csv --recorded dyn",
      .detect = is_ttk_manual,
      .open = open_ttk_manual,
@@ -62,16 +62,14 @@ constexpr Layout kLayouts[] = {
      .open = open_ttk_dump,
      .has_table = true},
     {.name = "msprobe",
-     .what =
-         "msprobe's dump of one side, dump.json beside dump_tensor_data/, also under step0/rank0; "
-         "a case a call, by its API name; the other side is another such folder",
+     .what = "msprobe's dump of one side, dump.json beside dump_tensor_data/, also under "
+             "step0/rank0; a case a call, by its API name; the other side is another such folder",
      .example = "msprobe/bench --outputs msprobe/npu",
      .detect = is_msprobe,
      .open = open_msprobe},
     {.name = "sample",
-     .what =
-         "an Ascend sample: input/*.bin, output/golden.bin, output/output.bin (golden_y.bin and "
-         "output_y.bin where there are several)",
+     .what = "an Ascend sample: input/*.bin, output/golden.bin, output/output.bin (golden_y.bin "
+             "and output_y.bin where there are several)",
      .example = "sample --dtype float32 --golden-dtype float32",
      .detect = is_sample_folder,
      .open = open_sample_folder},
@@ -108,8 +106,8 @@ const Layout& layout_of(const std::string& path, const std::string& layout) {
   }
   if (is_folder(path) && files_under(path).empty()) throw NoCaseError(path, "", "holds no file");
   throw file_error(path, "",
-                   "is in no layout that assay knows ({}); `assay list layouts` says what "
-                   "they look like, and --layout which one it is",
+                   "is in no layout that assay knows ({}); `assay list layouts` says what they "
+                   "look like, and --layout which one it is",
                    joined(names_of(kLayouts)));
 }
 

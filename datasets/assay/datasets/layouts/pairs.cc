@@ -188,10 +188,8 @@ OpenedCases open_pairs(const std::string& outputs, const std::string& golden,
       for (const std::string& name : p.names()) names.push_back(braces(name));
       return joined(names);
     };
-    refuse(
-        "the patterns '{}' and '{}' must have the same wildcards, but one has {}, the other "
-        "{}",
-        outputs, golden, said(of_outputs), said(of_golden));
+    refuse("the patterns '{}' and '{}' must have the same wildcards, but one has {}, the other {}",
+           outputs, golden, said(of_outputs), said(of_golden));
   }
   OpenedCases opened;
   opened.layout = "pairs";

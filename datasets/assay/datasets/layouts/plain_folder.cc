@@ -157,8 +157,8 @@ OpenedCases open_two_sided_folder(const std::string& path, const OpenOptions& op
     const bool is_golden = contains(kGoldenNames, folder);
     if (is_golden && !golden_folder.empty()) {
       throw file_error(path, "",
-                       "{} and {} are both called as golden results are; give one of them as "
-                       "the golden side and the outputs beside it",
+                       "{} and {} are both called as golden results are; give one of them as the "
+                       "golden side and the outputs beside it",
                        golden_folder, folder);
     }
     if (is_golden) golden_folder = folder;

@@ -96,10 +96,10 @@ std::string named_file(const TtkTable& table, const TtkCase& row, const std::str
   const fs::path path(file);
   const bool leads_out = path.is_absolute() || contains(path, "..");
   if (leads_out && !table.given) {
-    throw file_error(table.csv.path, formatted("line {}", row.line),
-                     "names {}, which is not in the table's folder; give the table by "
-                     "--table to have it read",
-                     file);
+    throw file_error(
+        table.csv.path, formatted("line {}", row.line),
+        "names {}, which is not in the table's folder; give the table by --table to have it read",
+        file);
   }
   const std::string beside = (fs::path(table.csv.path).parent_path() / path).string();
   if (!is_file(beside) && is_file(file) && table.given) return file;
@@ -227,10 +227,9 @@ ManualSet manual_set(const std::string& folder) {
   for (const std::string& name : names_in(folder)) {
     const auto file = manual_file(name);
     if (!file) {
-      throw FileError(
-          folder, name,
-          "nothing but input_, scalar_ and golden_INDEX_DTYPE files may lie in a case's "
-          "folder, and a raw golden result has its shape in its name");
+      throw FileError(folder, name,
+                      "nothing but input_, scalar_ and golden_INDEX_DTYPE files may lie in a "
+                      "case's folder, and a raw golden result has its shape in its name");
     }
     const auto [at, added] =
         sets[file->ending].emplace(std::pair(file->kind, file->index), std::pair(*file, name));

@@ -245,8 +245,8 @@ bool is_ttk_table(const std::string& path) {
 TtkTable read_ttk_table(const std::string& path) {
   if (path.ends_with(".xlsx") || path.ends_with(".xls")) {
     throw FileError(path, "",
-                    "is an Excel workbook, which assay does not read; save its sheet as CSV, "
-                    "in UTF-8 with commas (`soffice --headless --convert-to csv FILE`)");
+                    "is an Excel workbook, which assay does not read; save its sheet as CSV, in "
+                    "UTF-8 with commas (`soffice --headless --convert-to csv FILE`)");
   }
   TtkTable table{.csv = read_csv(path), .cases = {}};
   for (const char* needed : {"testcase_name", "op_name"}) {

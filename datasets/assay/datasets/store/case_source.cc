@@ -47,8 +47,8 @@ void check_same_source(const std::string& golden_path,
   const std::string output = source_name_of(case_name, output_attributes);
   if (golden == output) return;
   throw file_error(outputs_path, case_name,
-                   "the output is that of '{}', but the golden result in {} is that of "
-                   "'{}'; give both the same name",
+                   "the output is that of '{}', but the golden result in {} is that of '{}'; give "
+                   "both the same name",
                    output, golden_path, golden);
 }
 

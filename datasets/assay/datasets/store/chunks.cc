@@ -420,8 +420,7 @@ std::string storage_problem(hid_t dataset, hid_t created, std::int64_t max_bytes
   for (int d = 0; d < rank; ++d) bytes *= static_cast<double>(chunk[d]);
   if (bytes <= static_cast<double>(max_bytes)) return "";
   return formatted(
-      "has chunks of {:.0f} bytes, over the reader's cap of {}; "
-      "ASSAY_MAX_DATASET_GIB raises it",
+      "has chunks of {:.0f} bytes, over the reader's cap of {}; ASSAY_MAX_DATASET_GIB raises it",
       bytes, max_bytes);
 }
 

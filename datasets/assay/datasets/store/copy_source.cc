@@ -149,9 +149,9 @@ class Hdf5Source : public CopySource {
     for (int d = 0; d < rank; ++d) count *= static_cast<double>(std::max<hsize_t>(extents[d], 1));
     const hsize_t stored = H5Dget_storage_size(dataset);
     if (count > kMostElements || (layout != H5D_CHUNKED && stored > heap_.file_size())) {
-      reader_.refuse(object, damaged(formatted("has {:.0f} elements in {} bytes, and the file has "
-                                               "{} bytes",
-                                               count, stored, heap_.file_size())));
+      reader_.refuse(object,
+                     damaged(formatted("has {:.0f} elements in {} bytes, and the file has {} bytes",
+                                       count, stored, heap_.file_size())));
     }
     return Shape(extents, extents + rank);
   }

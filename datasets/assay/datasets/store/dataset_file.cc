@@ -391,10 +391,10 @@ struct DatasetFile::Impl {
       for (std::size_t i = 0; i < members.size(); ++i) {
         const std::string index = formatted("{}", i);
         if (!contains(members, index)) {
-          reader.refuse(at,
-                        formatted("is a list of {}, whose datasets must be named 0 to {}; there is "
-                                  "no '{}'",
-                                  members.size(), members.size() - 1, index));
+          reader.refuse(
+              at,
+              formatted("is a list of {}, whose datasets must be named 0 to {}; there is no '{}'",
+                        members.size(), members.size() - 1, index));
         }
         add(operand + "/" + index);
       }

@@ -444,9 +444,11 @@ Shape Reader::shape_of(const std::string& object, hid_t dataset, const Format& f
     bytes *= static_cast<double>(std::max<hsize_t>(extents[d], 1));
   }
   if (bytes > static_cast<double>(max_bytes_)) {
-    refuse(object, formatted("declares {:.0f} bytes, over the reader's cap of {}; "
-                             "ASSAY_MAX_DATASET_GIB raises it",
-                             bytes, max_bytes_));
+    refuse(
+        object,
+        formatted(
+            "declares {:.0f} bytes, over the reader's cap of {}; ASSAY_MAX_DATASET_GIB raises it",
+            bytes, max_bytes_));
   }
   hsize_t size = 0;
   if (H5Fget_filesize(file(), &size) >= 0 && bytes > most_declared(size)) {

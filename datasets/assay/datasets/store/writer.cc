@@ -432,8 +432,7 @@ struct DatasetWriter::Impl {
       for (std::size_t i = 0; i < count; ++i) {
         if (names.count(formatted("{}/{}", list, i)) != 0) continue;
         throw file_error(path, at,
-                         "the {} inputs of the list '{}' must be {}/0 to {}/{}; there is no "
-                         "{}/{}",
+                         "the {} inputs of the list '{}' must be {}/0 to {}/{}; there is no {}/{}",
                          count, list, list, list, count - 1, list, i);
       }
       if (names.count(list) == 0) continue;
