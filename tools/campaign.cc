@@ -308,10 +308,10 @@ int run_replay(const ReplayFlags& o, const Context& context) {
                       : detection.dismissed   ? "undetected (above the threshold, but dismissed)"
                                               : "undetected");
     if (cell.gates[g].threshold && !detection.not_checkable) {
-      text += formatted(", D {}, T {}", short_number(detection.difference, 6),
+      text += formatted(", difference {}, threshold {}", short_number(detection.difference, 6),
                         short_number(detection.threshold, 6));
     }
-    text += formatted(", D/T {}\n", short_number(detection.ratio, 6));
+    text += formatted(", difference / threshold {}\n", short_number(detection.ratio, 6));
   }
   print_result(context, text,
                trial.masked ? masked

@@ -311,17 +311,19 @@ TEST(AbftClose, Descriptions) {
 TEST(AbftClose, ExplainsAPass) {
   const Small s("bfloat16");
   EXPECT_EQ(explanation(s.c, AbftClose(s.a, s.b)),
-            "which passes: none of 2 row checks above rounding_variance (largest D/T 0)");
+            "which passes: none of 2 row checks above rounding_variance (largest difference / "
+            "threshold 0)");
   EXPECT_EQ(explanation(s.c, AbftClose(s.a, s.b).groups(2).columns()),
             "which passes: none of 7 checks of 2 columns and of columns above rounding_variance "
-            "(largest D/T 0)");
+            "(largest difference / threshold 0)");
 }
 
 TEST(AbftClose, ExplainsAFault) {
   const Small s("bfloat16");
   const Tensor wrong = s.flipped(5, 14);  // 8 becomes 2^-125
   const std::string row =
-      "\n  row 1, columns 0 to 2: D 8, T 0.02344, D/T 341.3, z 793.2"
+      "\n  row 1, columns 0 to 2: difference 8, threshold 0.02344, difference / threshold 341.3, "
+      "793.2 standard deviations"
       "\n    element [1, 2]: actual 2.3509887e-38 (0x0100), the operands say 8; a flip of bit 14 "
       "explains it: 8 (0x4100)";
   EXPECT_EQ(explanation(wrong, AbftClose(s.a, s.b)),
@@ -330,7 +332,8 @@ TEST(AbftClose, ExplainsAFault) {
   EXPECT_EQ(
       explanation(wrong, AbftClose(s.a, s.b).columns()),
       "which fails: 2 of 5 row checks and of columns are above rounding_variance"
-      "\n  column 2, rows 0 to 1: D 8, T 0.01563, D/T 512, z 886.8"
+      "\n  column 2, rows 0 to 1: difference 8, threshold 0.01563, difference / threshold 512, "
+      "886.8 standard deviations"
       "\n    element [1, 2]: actual 2.3509887e-38 (0x0100), the operands say 8; a flip of bit "
       "14 explains it: 8 (0x4100)" +
           row + reproduce());
@@ -385,12 +388,13 @@ TEST(AbftClose, ExplainsOverflow) {
 
 TEST(AbftClose, ExplainsIntegers) {
   const Small s("int8", "int32");
-  EXPECT_EQ(explanation(s.flipped(4, 14), AbftClose(s.a, s.b)),
-            "which fails: 1 of 2 row checks is above rounding_variance"
-            "\n  row 1, columns 0 to 2: D 1.638e+04, T 0, D/T inf"
-            "\n    element [1, 1]: actual 16388, the operands say 4; a flip of bit 14 explains it: "
-            "4" +
-                reproduce());
+  EXPECT_EQ(
+      explanation(s.flipped(4, 14), AbftClose(s.a, s.b)),
+      "which fails: 1 of 2 row checks is above rounding_variance"
+      "\n  row 1, columns 0 to 2: difference 1.638e+04, threshold 0, difference / threshold inf"
+      "\n    element [1, 1]: actual 16388, the operands say 4; a flip of bit 14 explains it: "
+      "4" +
+          reproduce());
 }
 
 TEST(AbftClose, ExplainsWhatCannotBeTrustedOrCompared) {
@@ -425,7 +429,8 @@ TEST(AbftClose, ExplainsWhatWasNotCheckableAndWhatWasConfirmed) {
   Small s("bfloat16");
   s.a.set_bits(0, 0x7fc0);
   EXPECT_EQ(explanation(s.c, AbftClose(s.a, s.b)),
-            "which passes: none of 2 row checks above rounding_variance (largest D/T 0); 1 check "
+            "which passes: none of 2 row checks above rounding_variance (largest difference / "
+            "threshold 0); 1 check "
             "could not be made, because operands or checksums hold NaN or infinity");
   // 1 + 2^-9 rounds to 1, four times the same way: one wide check is above a small threshold.
   const Tensor a = tensor("bfloat16", {1, 2}, {1, 1});
@@ -435,7 +440,7 @@ TEST(AbftClose, ExplainsWhatWasNotCheckableAndWhatWasConfirmed) {
   EXPECT_THAT(
       explanation(c, strict),
       AllOf(StartsWith("which passes: none of 1 row checks above rounding_variance (largest "
-                       "D/T 1.7"),
+                       "difference / threshold 1.7"),
             EndsWith("); the elements of 1 check above the threshold are right")));
   EXPECT_THAT(c, Not(strict.confirm(false)));
 }
@@ -458,7 +463,7 @@ TEST(AbftClose, Options) {
   // A larger budget gives a smaller kappa, and so a larger D/T.
   const auto ratio = [&](double budget) {
     const std::string text = explanation(c, matcher.false_alarm_budget(budget));
-    return std::stod(text.substr(text.find("D/T ") + 4));
+    return std::stod(text.substr(text.find("threshold ", text.find("largest")) + 10));
   };
   EXPECT_LT(ratio(1e-12), ratio(1e-9));
   EXPECT_LT(ratio(1e-9), ratio(0.5));
@@ -470,7 +475,7 @@ TEST(AbftClose, TheAccumulatorsModel) {
   const DotModel& model = dot_model(machine_named("ascend910b"), format_named("float32"));
   const auto ratio = [&](const AbftMatcher& matcher) {
     const std::string text = explanation(c, matcher);
-    return std::stod(text.substr(text.find("D/T ") + 4));
+    return std::stod(text.substr(text.find("threshold ", text.find("largest")) + 10));
   };
   // If the machine rounds after four products, the deviation is half as large.
   EXPECT_NEAR(ratio(AbftClose(a, b).accumulated_as(model).confirm(false)),

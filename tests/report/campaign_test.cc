@@ -97,9 +97,10 @@ TEST(CampaignText, ASmallResult) {
   has("  clean rows");
   has("    " + v +
       "  0 of 4 000 rows alarmed, < 0.075 % by rows if they are independent, < 31 % by "
-      "matrices if not; largest D/T 0.25");
+      "matrices if not; largest difference / threshold 0.25");
   has("    " + a +
-      "  40 of 3 998 rows alarmed, 1.001 [0.7356, 1.359] %; 30 of 1 000 matrices; largest D/T 1.5, "
+      "  40 of 3 998 rows alarmed, 1.001 [0.7356, 1.359] %; 30 of 1 000 matrices; largest "
+      "difference / threshold 1.5, "
       "rms z 1.25; 3 above the threshold T, but with right elements; 2 not checkable");
   has("  detected, in % of the injected");
   // Bits that no gate ever detects share one line. --full gives each its own line.
@@ -129,8 +130,8 @@ TEST(CampaignText, AVoidGate) {
   EXPECT_EQ(campaign_text(small.plan, small.results).find("void"), std::string::npos);
   gate.alarmed_matrices = 500;
   const std::string text = campaign_text(small.plan, small.results);
-  for (const char* words : {"; largest D/T 1.5, void, rms z 1.25", "100 (> 97.0487 / 68.77) void\n",
-                            "40 [27.61, 53.82] void\n",
+  for (const char* words : {"; largest difference / threshold 1.5, void, rms z 1.25",
+                            "100 (> 97.0487 / 68.77) void\n", "40 [27.61, 53.82] void\n",
                             "\nvoid: the detector raises alarms on at least half of the clean "
                             "matrices, so its detections mean nothing.\n"}) {
     EXPECT_NE(text.find(words), std::string::npos) << words << "\n---\n" << text;

@@ -187,7 +187,8 @@ TEST(GateReportText, Everything) {
       "reproduce: assay gate g.h5 --case worse\n"
       "\n"
       "f2.h5: product: fail: abft: 1 of 2 checks is above its threshold; read as float32\n"
-      "  matrix 2, row 1, columns 0 to 7: D 3, T 2, D/T 1.5, z 6\n"
+      "  matrix 2, row 1, columns 0 to 7: difference 3, threshold 2, difference / threshold 1.5, 6 "
+      "standard deviations\n"
       "    element [1, 4]: actual 5.877472e-39 (0x00400000), the operands say 3.25; a flip of bit "
       "30 explains it: 3 (0x40400000)\n"
       "reproduce: assay gate g.h5 --case product\n"
@@ -483,7 +484,7 @@ reproduce: assay gate g.h5 --case broken</error>
       <property name="standard" value="torch"/>
     </properties>
     <failure type="fail" message="1 of 2 checks is above its threshold">1 of 2 checks is above its threshold; read as float32
-  matrix 2, row 1, columns 0 to 7: D 3, T 2, D/T 1.5, z 6
+  matrix 2, row 1, columns 0 to 7: difference 3, threshold 2, difference / threshold 1.5, 6 standard deviations
     element [1, 4]: actual 5.877472e-39 (0x00400000), the operands say 3.25; a flip of bit 30 explains it: 3 (0x40400000)
 reproduce: assay gate g.h5 --case product</failure>
   </testcase>

@@ -360,7 +360,7 @@ TEST_F(CampaignTool, AGateThatFailsCleanResultsIsVoid) {
   const Ran ran = alone("assay campaign void.json --json r.json");
   EXPECT_THAT(
       ran.out,
-      AllOf(HasSubstr("; 8 of 8 matrices; largest D/T inf, void\n"),
+      AllOf(HasSubstr("; 8 of 8 matrices; largest difference / threshold inf, void\n"),
             HasSubstr("/ 68.77) void    < 0.14 / 31\n"),
             HasSubstr("\nvoid: the detector raises alarms on at least half of the clean ")));
   EXPECT_EQ(json("r.json")["cells"][0]["gates"][0]["void"], true);

@@ -150,7 +150,7 @@ void summarize(AbftVerdict& v, const Threshold& threshold, const std::string& wh
     v.because = formatted("only {} of {} {} say anything", grouped(made), grouped(v.checks), what);
   } else {
     v.outcome = Outcome::kPass;
-    v.because = formatted("none of {} {} above {} (largest D/T {})", grouped(v.checks), what,
+    v.because = formatted("none of {} {} above {} (largest difference / threshold {})", grouped(v.checks), what,
                           threshold.name, short_number(v.worst_ratio));
   }
   if (v.confirmed_clean > 0) {

@@ -65,7 +65,7 @@ std::string clean_table(const campaign::CellResult& result) {
       out +=
           formatted("; {} of {} matrices", grouped(g.alarmed_matrices), grouped(g.clean_matrices));
     }
-    out += formatted("; largest D/T {}", short_number(g.clean.worst));
+    out += formatted("; largest difference / threshold {}", short_number(g.clean.worst));
     if (g.is_void()) out += ", void";
     if (std::isfinite(g.rms_z)) out += formatted(", rms z {}", short_number(g.rms_z));
     if (g.clean.dismissed > 0) {

@@ -246,11 +246,12 @@ std::string explain(const AbftVerdict& v, const std::string& reproduce) {
     // printed.
     const bool special = flag.element && !std::isfinite(flag.element->actual);
     if (!special) {
-      text += formatted("D {}, T {}, D/T {}", short_number(flag.reading.difference, 4),
+      text += formatted("difference {}, threshold {}, difference / threshold {}",
+                        short_number(flag.reading.difference, 4),
                         short_number(flag.reading.threshold, 4),
                         short_number(flag.reading.difference / flag.reading.threshold, 4));
       if (std::isfinite(flag.reading.z()))
-        text += formatted(", z {}", short_number(flag.reading.z(), 4));
+        text += formatted(", {} standard deviations", short_number(flag.reading.z(), 4));
     }
     if (!flag.element) continue;
     const AbftFlag::Element& e = *flag.element;
