@@ -44,8 +44,9 @@ const ChangeRow& change_named(const SpecText& text) {
 }
 
 const SiteRow& site_named(const SpecText& text, std::string_view name) {
-  if (const SiteRow* row = find_row(site_rows(), name, &SiteRow::name)) return *row;
-  text.refuse(unknown_word("site", name, names_of(site_rows())));
+  const SiteRow* row = find_row(site_rows(), name, &SiteRow::name);
+  if (row == nullptr) text.refuse(unknown_word("site", name, names_of(site_rows())));
+  return *row;
 }
 
 // No element of any format has more bits than this.
