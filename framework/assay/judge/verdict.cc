@@ -110,7 +110,7 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
     return refuse(
         formatted("standard {} needs the {} of each element, which is computed from the case's "
                   "operands and a machine; give a case with operands, and a machine",
-                  bound.standard, bound.by_chance ? "expected error" : "bound"));
+                  bound.standard, bound.rule == Rule::kExpectedError ? "expected error" : "bound"));
   }
   Verdict verdict{
       .sites = actual.size(), .bound = bound, .format = actual.format, .shape = actual.shape};
