@@ -362,9 +362,9 @@ TEST(Census, LooksAgree) {
   }
 }
 
-// torch_npu and mindspore read the peaks of all rows. A campaign does so too, and its verdicts
-// equal those of a check of the whole matrix. Few large elements among many small ones have high
-// peaks.
+// The thresholds torch_npu and mindspore depend on the peaks of all rows. The peak of a row is
+// max|c| / mean|c|. A campaign looks at all rows too, so its verdicts equal those of a check of the
+// whole matrix. Rows with one large element among small ones have high peaks.
 TEST(Census, PeaksOfAllRows) {
   int by_peak = 0, by_mean = 0, seen = 0;
   for (const char* text : {"torch_npu,confirm=0", "mindspore,confirm=0"}) {

@@ -1,5 +1,6 @@
-// Tests campaigns that run in parts, in threads and from a folder, and the effect of each drawn
-// fault.
+// Tests that a campaign gives the same results on any number of threads, and in shards that are
+// merged from their folders. Also tests the files of results, the stop at a given precision, and
+// which plans are refused.
 #include "assay/campaign/engine.h"
 
 #include <gmock/gmock.h>

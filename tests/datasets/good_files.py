@@ -10,7 +10,9 @@ from hdf5_files import absent, attr, case, expect, full_case, group, several_cas
 from reference_reader import (BIG_ENDIAN, BOOL, DTYPES, STR_NULLTERM, U16, U8, UNUSED_LOW_BITS,
                               float_type, native, opaque, patterns, string_type)
 
-GOOD = []      # a tuple for each file: its name, the function that writes it, `inferred`, and keywords of create()
+# A tuple for each file: its name, the function that writes it, `inferred`, and keywords of create(). `inferred` is true
+# if docs/dataset.md does not say word for word that such a file is valid (see make_files.py).
+GOOD = []
 
 def good(name, inferred=False, **kw):
     return lambda write: GOOD.append((name, write, inferred, kw))

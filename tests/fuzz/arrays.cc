@@ -28,7 +28,7 @@ void read_all(const ArrayFormat& format, std::span<const std::uint8_t> input) {
               file->open(name, {.path = memory.path(), .dtype = dtype, .shape = {}});
           (void)source->place();
           (void)read_array(*source);
-          // Also reads an element in the middle, if there is one.
+          // After the whole array, reads one element from its middle, if it has at least 3.
           const std::int64_t size = element_count(source->shape());
           if (size < 3) return;
           std::vector<std::byte> piece(static_cast<std::size_t>(source->format().storage_bytes));

@@ -156,15 +156,17 @@ TEST(Benchmark, IsTheOtherProducersOutput) {
 
 TEST(Benchmark, IsMissing) {
   const Case alone = dual({{"target", 0.5}});
-  EXPECT_EQ(
-      MeetsStandard("cann_l0", alone).check(alone.output().recorded.at("target").tensor).text,
-      "the standard compares with a reference implementation's output, but there is only that of "
-      "'target', which is judged");
+  EXPECT_EQ(MeetsStandard("cann_l0", alone).check(alone.output().recorded.at("target").tensor).text,
+            "the standard compares with a reference implementation's output, but the case has no "
+            "recorded "
+            "output but that of 'target', which is judged; add the output of another producer to "
+            "the case");
   const Case none = dual({});
   const Tensor out = *none.output().golden;
-  EXPECT_EQ(
-      MeetsStandard("cann_l0", none).check(out).text,
-      "the standard compares with a reference implementation's output, but the case has none");
+  EXPECT_EQ(MeetsStandard("cann_l0", none).check(out).text,
+            "the standard compares with a reference implementation's output, but the case has no "
+            "recorded "
+            "output; add the output of another producer to the case");
   EXPECT_EQ(MeetsStandard("cann_l0", alone).reference_implementation("other").check(out).text,
             "there is no recorded output of the reference implementation 'other'");
 }

@@ -112,7 +112,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 // -- The examples that were found, and what must still fail --
 
-// The exact sum fits float32, but a partial sum of another order does not.
+// float32 can represent the exact sum, and all partial sums in ascending order. In the
+// reversed order a partial sum must be rounded, so the result is off by one ulp. It is still right.
 TEST(AnyOrder, KnowsThatPartialSumsOfAnotherOrderAreRounded) {
   const Product p{1,
                   1,

@@ -380,9 +380,11 @@ TEST(PublishedCrossCheck, RatiosOfErrors) {
             "6.1e-05 <= 5");
 }
 
-// An error is relative to |expected| + 1e-7. This matters at 2^-14, the smallest value that is
-// large enough. The ratio is 5.004, which is beyond the limit of 5. With 2e-7 instead of 1e-7, it
-// would be 4.996.
+// The rule divides an element's error by |expected| + 1e-7. The 1e-7 matters most for an expected
+// value of 2^-14, the smallest that the rule does not count as a small value. The third party has
+// no error here, so the rule divides the output's largest relative error by 2^-14. A ratio of 5.004
+// is beyond the limit of 5. If the rule added 2e-7 instead of 1e-7, the same error would give 4.996
+// and pass.
 TEST(PublishedCrossCheck, ErrorsAreRelativeToALittleMoreThanTheExpectedValue) {
   constexpr double kSmallest = 0x1p-14;
   const Tensor expected = vector_of("float32", {kSmallest, 1, 1, 1});

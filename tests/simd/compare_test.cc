@@ -23,7 +23,9 @@ Comparison plain(const std::vector<T>& actual, const std::vector<T>& expected, d
   Comparison counts;
   for (std::size_t i = 0; i < actual.size(); ++i) {
     const auto a = static_cast<double>(actual[i]), e = static_cast<double>(expected[i]);
-    volatile double relative = rtol * std::abs(e);  // rounded separately, never fused
+    // `volatile` makes the compiler round this product. It must not be fused with the addition of
+    // atol below.
+    volatile double relative = rtol * std::abs(e);
     const bool within = std::isfinite(a) && std::isfinite(e) && std::abs(a - e) <= atol + relative;
     counts.mismatches += within ? 0 : 1;
     counts.zero_within += std::isfinite(e) && std::abs(e) <= atol + relative ? 1 : 0;

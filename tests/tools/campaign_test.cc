@@ -75,7 +75,8 @@ TEST_F(CampaignTool, ResidualsWhereThereAreSome) {
   EXPECT_THAT(
       plan(drawn + R"("dtype": "bfloat16", "machine": "exact")").err,
       HasSubstr("the machine exact sums exactly, so that there is no accumulator before the cast"));
-  // The same plan with recorded results, first with their accumulator and then without it.
+  // The same plan on recorded results. The dataset first has their accumulator, which is the values
+  // before the cast, and then it does not.
   ASSERT_THAT(alone("assay generate matmul --dtype bfloat16 --shape 16,64,16 --distribution normal "
                     "--quiet --out i.h5"),
               Code(0));

@@ -209,7 +209,8 @@ TEST_F(GateStandards, BenchmarkIsChosenNamedAndNeverTheTarget) {
   make("alone.h5", {product("x", 0, "target")});
   ran = run("assay gate alone.h5 --standard cann_l0");
   EXPECT_THAT(ran, Exits(3));
-  EXPECT_THAT(ran.out, HasSubstr("there is only that of 'target', which is judged"));
+  EXPECT_THAT(ran.out,
+              HasSubstr("the case has no recorded output but that of 'target', which is judged"));
 }
 
 TEST_F(GateStandards, AccumulationOfAMachine) {

@@ -2,7 +2,9 @@
 
 
 def report(headline, counts, lost):
-    """Prints the headline, the number of runs for each way to end, and each loss. Returns the exit code."""
+    """Prints the headline, how many runs ended in each way, and a line for each loss. A loss is a run that the program
+    handled badly, such as a crash, a hang or a damaged file. `lost` describes the losses. Returns the exit code, which
+    is 1 if there is a loss."""
     print(headline)
     for what in sorted(counts, key=str):
         print(f"  {what}: {counts[what]}")

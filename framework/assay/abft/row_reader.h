@@ -74,7 +74,9 @@ class RowReader {
   // computed as far as needed to show that it is at least `difference`.
   double least_threshold(const BoundForm& form, const OutputStats& stats, const Place& of,
                          double difference) const;
-  // Returns the reading of a check, and may add it to `loose`, as read() describes.
+  // Returns the difference and the threshold of a check. If `loose` is not null and the check is
+  // certainly not flagged, the threshold may be computed from a bound of the tail. The check is
+  // then added to `loose` if its D/T may be the largest, as read() describes.
   Reading reading(const Place& of, const BoundForm& form, OutputStats& stats, double expected,
                   Arithmetic arithmetic, LooseReadings* loose) const;
   void read_integers(std::int64_t i, simd::Storage storage, const void* elements,

@@ -80,8 +80,8 @@ struct Score {
 };
 std::optional<Score> score_of(const std::vector<Caught>& classes);
 
-// The smallest error of one kind that a target does not pass. It is measured with one subject of
-// each dtype.
+// The smallest error of one kind that a target, which is an audited check, does not pass. It is
+// searched for in one subject of each dtype, which is the right output of one case.
 struct Sight {
   std::string kind, subject, dtype;
   std::optional<std::int64_t> least;  // empty if the target passes all errors up to `most`

@@ -22,8 +22,9 @@ struct CorruptionClass {
 };
 std::span<const CorruptionClass> corruption_classes();
 
-// The way in which a corruption changes the files that a target reads. Most corruptions change only
-// the values of the output.
+// The way in which a corruption changes the files that a target reads. A target is a check that is
+// audited (audit/target.h), such as a user's script. Most corruptions change only the values of the
+// output (kNone).
 enum class FileChange : std::uint8_t {
   kNone,
   kMissing,    // the output's file does not exist

@@ -164,8 +164,8 @@ void apply_policies(Bound& bound, const Case& c, const BoundRequest& request, bo
   }
 }
 
-// Throws Refusal if the request changes a standard that is to be applied as
-// published.
+// Throws Refusal if the request has a tolerance, a budget or a policy. Call it for a standard with
+// the suffix ",as_published", because such a standard is applied without changes.
 void refuse_policies(const Bound& bound, const BoundRequest& request) {
   if (!request.equal_nan && !request.nan_accepts && !request.infinity && !request.max_blind &&
       !request.max_mismatches && !request.max_mismatch_fraction && !request.rtol && !request.atol) {

@@ -340,8 +340,10 @@ class ErrorTheory {
                  .parameter = least / expected};
   }
 
-  // Returns the limit of the mean error, or nothing if it could not detect truncation. `alike` and
-  // `lines` are as in limit_of_squares().
+  // Returns the limit of the mean error of all elements, in ulps of the output. Returns nothing if
+  // the limit would be so large that truncated results could pass, or if no element counts. `alike`
+  // and `lines` are sums of standard deviations: over elements that share their digits, and over
+  // lines.
   std::optional<Limit> limit_of_bias(const ErrorSums& sums, const DigitSums::Total& alike,
                                      const std::vector<double>& lines) const {
     if (sums.weights == 0) return std::nullopt;

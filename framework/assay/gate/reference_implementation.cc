@@ -42,10 +42,13 @@ ReferenceImplementation find_reference_implementation(const Case& c, const GateR
             formatted("there is no recorded output of the reference implementation '{}'", asked)};
   }
   if (found.empty()) {
-    return {nullptr, "the standard compares with a reference implementation's output, but " +
-                         (judged.empty()
-                              ? "the case has none"
-                              : formatted("there is only that of '{}', which is judged", judged))};
+    return {
+        nullptr,
+        formatted("the standard compares with a reference implementation's output, but the case "
+                  "has no {}; add the output of another producer to the case",
+                  judged.empty()
+                      ? "recorded output"
+                      : formatted("recorded output but that of '{}', which is judged", judged))};
   }
   std::vector<std::string> producers;
   for (const auto& [producer, read] : found) producers.push_back(producer);

@@ -29,7 +29,8 @@ class ElementJudge {
         offset_(offset),
         wanted_(wanted) {
     rounds_ = expected.format != actual.format && (bound.round_expected || rule_.by_codes);
-    // Every format that can vanish rounds half its smallest subnormal to 0 (to even).
+    // Half of the smallest subnormal is a tie, which goes to 0, the even neighbour. So if a format
+    // rounds any nonzero value to 0, it rounds this one to 0.
     const double half_least = out_.is_float() ? min_subnormal(out_) / 2 : 0;
     const bool as_stored = expected.format == actual.format || rounds_;
     vanishing_ = !as_stored && half_least > 0 && round_to(out_, half_least) == 0 ? half_least : 0;

@@ -33,9 +33,10 @@ struct IntegerErrors {
   double errors[kMetricsBlock];       // actual - expected, rounded to float64 once
   std::uint64_t ulps[kMetricsBlock];  // integer_distance()
 };
-// Fills `found` for the n elements from `first` on if float64 arithmetic may round their
-// differences. That is the case if the output has 64 bits or a golden number has more than 52.
-// Returns false and fills nothing if float64 arithmetic is exact or the output is not an integer.
+// Writes the exact errors of the n elements from `first` on to `found` and returns true, if float64
+// arithmetic may round the differences of these elements. This is so if the output has 64 bits, or
+// if a golden number of these elements has more than 52 bits. Returns false and writes nothing if
+// float64 arithmetic is exact, or if the output is not an integer.
 bool exact_errors(const TensorView& actual, const TensorView& expected, std::int64_t first,
                   std::size_t n, IntegerErrors& found);
 

@@ -440,8 +440,11 @@ AccumulationNoise Accumulation::noise(const ProductStats& p, double kappa) const
     noise.variance =
         u * weight * (products * p.square + roundings_ * p.start) + bias_error * bias_error;
     noise.per_square = u * weight * chain_square_;
-    // The largest distance of a rounding's mean error from the estimate, because 2^e / |s| lies in
-    // (1/2, 1].
+    // The largest distance between the true mean error of a rounding and the estimate of bias(), as
+    // a share of `whole`. bias() takes kMeanPower for the mean of 2^e / |s|, where s is a partial
+    // sum and 2^e is its power of two. The true mean lies in (1/2, 1], so the distance is at most
+    // 1 - kMeanPower. If coarse_ is set, the mean error may also be 0, which is kCoarseMeanPower
+    // below the estimate.
     const double radius = coarse_ ? kCoarseMeanPower : 1 - kMeanPower;
     noise.deviations = kappa * std::sqrt(kFitted / kRigorous) +
                        radius * whole * std::sqrt(p.columns * roundings_ / std::max(weight, 1e-30));

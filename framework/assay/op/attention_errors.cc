@@ -78,7 +78,9 @@ ChanceWeights chance_weights(const Attention& a, const ChanceUnit& unit, const d
     w.mean.push_back(score.mean);
     const double relative_variance = size < 0x1p-500 ? 0 : term.variance / (size * size);
     w.variance.push_back(score.variance + relative_variance);
-    term.variance = 0;  // `variance` already counts the term's error in the sum
+    // w.variance counts what this term's error does to its weight and, by the sum of the terms, to
+    // all weights. So the sum below gets the term without an error.
+    term.variance = 0;
     terms.push_back(term);
   }
   const Uncertain sum = unit.sum(terms);

@@ -19,11 +19,11 @@ struct Errors {
   double f;  // relative error of exp and rsqrt
   // Error of a sum, divided by the sum of its terms' sizes.
   double gamma;
-  double loss;  // the share that a sum of terms that are not negative may lose
-  double tiny;  // half the smallest subnormal
-  // The format of the first sum, and the format of the steps after it, which is float32 after sums
-  // of blocks.
-  const Format& unit;
+  double loss;         // the share that a sum of terms that are not negative may lose
+  double tiny;         // half the smallest subnormal
+  const Format& unit;  // the format of the sum over the row, or over each block of a block order
+  // The format of the steps after that sum. A block order adds the sums of blocks, and takes all
+  // later steps, in float32, or in float64 if `unit` is float64. For other orders it is `unit`.
   const Format& after;
   SumOrder order;
 };

@@ -42,11 +42,12 @@ struct Row {
   std::vector<Uncertain> numbers, summed;
 };
 
-// Computes the errors of softmax, exp(x - max) / sum. A term's own relative error counts only with
-// the factor 1 - share, where share is its part of the sum, because the sum has that error as well.
-// x is finite or -infinity. Without a machine the exponential may be computed with another base,
-// and a running maximum may rescale the terms and their sum by factors that are rounded. Calls
-// take(i, element) for each element of the row, as the functions below do.
+// Computes the expected errors of softmax, exp(x - max) / sum: the mean and the variance of each
+// element's error. These are not bounds. A term's own relative error counts only with the factor
+// 1 - share, where share is the term's part of the sum, because the sum has that error as well.
+// x is finite or -infinity. If no machine is named, the variances also cover an exponential with
+// another base, and a running maximum that rescales the terms and their sum by rounded factors.
+// Calls take(i, element) for each element of the row, as the functions below do.
 template <typename Take>
 void softmax(const ChanceUnit& unit, Row& of, const Take& take) {
   const RoundingStep step(*unit.unit);

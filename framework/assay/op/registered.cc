@@ -76,7 +76,9 @@ void check_parameter(const Operator& row, const Parameter& p) {
   if (!problem.empty()) refuse_row(row, problem);
 }
 
-// Returns a text that is the same for cases whose results have the same shape.
+// Returns a text of all that the shape of a result depends on: the operator, the dtypes and shapes
+// of the inputs, and the operator's parameters. If two cases have the same text, their results have
+// the same shape.
 std::string kind_of(const Case& c, const Operator& op) {
   std::string kind = c.op;
   for (const auto& [name, tensor] : c.inputs) {

@@ -1,6 +1,6 @@
-// Whole arrays of random draws. They have the same addresses and the same bits as those of
-// base/random.h: element i is the i-th draw of that kind of a Random with that seed and stream. Any
-// part of an array can therefore be drawn without the rest.
+// Whole arrays of random draws. Element i has the same bits as the i-th draw of that kind by a
+// Random (base/random.h) with that seed and stream. A draw depends only on seed, stream and index,
+// so any part of an array can be drawn without the rest.
 #pragma once
 
 #include <cstddef>

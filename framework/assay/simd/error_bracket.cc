@@ -46,9 +46,10 @@ HWY_INLINE void for_lanes_in(Tag tag, Mask mask, const Body& body) {
   for (; bits != 0; bits &= bits - 1) body(static_cast<std::size_t>(std::countr_zero(bits)));
 }
 
-// Arithmetic in T, without a division, finds errors that surely lie outside the bracket. This is
-// safe because its bounds are wider by more than its roundings, and because rounding keeps the
-// order of two numbers. The other errors are decided in float64.
+// Computes errors in T, without a division, and sorts out those that surely lie outside the bracket
+// from `low` to `high`. For this it compares them with a lower `low` and a higher `high`. These
+// limits are moved by more than the roundings in T, and rounding keeps the order of two numbers.
+// The other errors are decided in float64.
 template <bool kRelative, typename T>
 HWY_INLINE std::size_t bracket(std::size_t n, const T* values, const T* expected, double* to,
                                ErrorBracket& bracket) {

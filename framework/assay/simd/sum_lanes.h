@@ -19,9 +19,12 @@ enum class ToInteger : std::uint8_t {
 // arithmetic on its bits.
 struct BitRounding {
   double low, high;
-  int shift;               // number of bits that are not kept
-  std::uint64_t rest;      // mask of the bits that are not kept
-  std::uint64_t added[2];  // numbers added to the bits of a positive, and of a negative number
+  int shift;           // number of bits that are not kept
+  std::uint64_t rest;  // mask of the bits that are not kept
+  // Rounding adds added[0] to the bits of a positive number, or added[1] to those of a negative
+  // number, and then clears the bits of `rest`. The addition carries into the kept bits only if the
+  // number is rounded away from zero.
+  std::uint64_t added[2];
   // to_even is 1 if the added number depends on the last kept bit. to_odd is the last kept bit if
   // rounding sets this bit when others are lost. Both are 0 otherwise.
   std::uint64_t to_even, to_odd;
@@ -45,7 +48,8 @@ struct LaneModel {
   double floor = 0;
 };
 
-// The number of lanes must be a multiple of this.
+// The largest number of float64 lanes of a vector in add_lanes(). Its parameter `lanes` must be a
+// multiple of this number.
 inline constexpr int kLanes = 8;
 
 // The terms of the sums: each product k, and 2^e with its exponent e, or 0 for the product 0. The

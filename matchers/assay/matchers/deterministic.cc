@@ -45,8 +45,8 @@ std::string DeterministicMatcher::compare(const TensorView& first, const TensorV
 }
 
 std::string DeterministicMatcher::same(const TensorView& first) const {
-  return formatted("which gives the same {} {} in {} runs", first.format->name,
-                   shape_text(first.shape), runs_);
+  return formatted("which gives the same bits in {} runs ({} {})", runs_, first.format->name,
+                   shape_text(first.shape));
 }
 
 void DeterministicMatcher::DescribeTo(std::ostream* os) const {

@@ -70,7 +70,8 @@ class CaseSource {
   // Reads one recorded output. `output` names it if the case has several.
   virtual Tensor read_output(const std::string& name, const std::string& producer,
                              const std::string& output = "") const = 0;
-  // Returns the arrays that the kernel's epilogue returned with the output, or an empty epilogue.
+  // Returns the accumulator and the residual that the kernel's epilogue gave beside the recorded
+  // output (cases/epilogue.h). A part that was not recorded is empty.
   virtual Epilogue read_epilogue(const std::string& /*name*/, const std::string& /*producer*/,
                                  const std::string& /*output*/ = "") const {
     return {};
