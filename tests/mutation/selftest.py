@@ -46,8 +46,8 @@ LINES = [
     ("  return a == b;", [
         ("comparison", "  return a != b;"), ("negated", "  return !(a == b);")]),
     ("  return 0;", [("integer constant", "  return 1;")]),
-    # Some mutants of these lines are not made, because they would change nothing. These are a swap of two equal arguments or of
-    # the arguments of std::max, and 0.0 times 2. Comments, strings and static_assert are not changed.
+    # Some mutants of these lines are not made, because they would change nothing. These are a swap of two equal arguments or
+    # of the arguments of std::max, and 0.0 times 2. Comments, strings and static_assert are not changed.
     ("  h(a, a);", [("removed", "  ;")]),
     ("  double z = 0.0;", []),
     ("  std::vector<int> t;  // 3 < 4 + 5", []),
