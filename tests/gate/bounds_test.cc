@@ -265,7 +265,7 @@ TEST(GateCase, ElementsAndChecksumsOfAProduct) {
 TEST(GateCase, ACaseWithoutGoldenResultLacksItOnlyIfItHasInputs) {
   Case c = constant_product();
   const Tensor output = *c.output().golden;
-  c.output().golden.reset();
+  c.output().golden = {};
   EXPECT_EQ(gate_case(c, output, {}).lack, Lack::kGoldenResult);
   c.inputs.clear();
   const CaseReport report = gate_case(c, output, {});
