@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "assay/base/quad.h"
+#include "assay/base/text.h"
 #include "assay/judge/draw_distribution.h"
 #include "assay/judge/regate.h"
 #include "assay/judge/statistic_table.h"
+#include "drawn_outputs.h"
 #include "sorting.h"
-#include "verdict_lines.h"
 
 namespace assay {
 namespace {

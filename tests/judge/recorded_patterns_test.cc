@@ -8,9 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/text.h"
 #include "assay/judge/pattern.h"
 #include "assay/judge/standards.h"
-#include "verdict_lines.h"
+#include "drawn_outputs.h"
+#include "recorded.h"
 
 namespace assay {
 namespace {
@@ -305,23 +307,6 @@ TEST(RecordedPatterns, OfPlaces) {
     }
   }
   expect_recorded("judge/recorded/places.txt", recorded);
-}
-
-TEST(RecordedPatterns, MapsOfMisses) {
-  std::vector<std::string> recorded;
-  for (const Shape& shape :
-       {Shape{}, Shape{3}, Shape{40, 33}, Shape{130, 200}, Shape{3, 50, 129}}) {
-    MismatchMap map(shape), other(shape);
-    for (std::int64_t p = 0; p < element_count(shape); p += 7) map.add(p);
-    for (std::int64_t p = 3; p < element_count(shape); p += 11) other.add(p);
-    map.merge(other);
-    std::string counts;
-    for (const auto count : map.counts) counts += formatted("{},", count);
-    recorded.push_back(formatted("{}: {} by {} of {} by {}, {}", shape_text(shape), map.down,
-                                 map.across, map.block_rows, map.block_columns,
-                                 lines::digest(counts)));
-  }
-  expect_recorded("judge/recorded/maps.txt", recorded);
 }
 
 }  // namespace

@@ -1,162 +1,30 @@
-// Compares bounds, indices, laws of draws, saved metrics and small parts of the judge with recorded
-// lines. Each covers a range of inputs, including the ends of every branch. A failure says how to
-// record the values again.
+// Compares the texts about indices and the tests of draws with recorded lines. Each covers a range
+// of inputs, including the ends of every branch. A failure says how to record the values again.
 #include <gtest/gtest.h>
 
-#include <limits>
 #include <numbers>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/base/random.h"
-#include "assay/judge/blindness.h"
+#include "assay/base/text.h"
 #include "assay/judge/draw_distribution.h"
 #include "assay/judge/draw_tests.h"
-#include "assay/judge/indices.h"
-#include "assay/judge/published_standards.h"
-#include "assay/judge/regate.h"
-#include "assay/judge/rule_table.h"
-#include "assay/judge/standards.h"
 #include "error_of.h"
-#include "verdict_lines.h"
+#include "oracle.h"
+#include "recorded.h"
 
 namespace assay {
 namespace {
 
-using lines::digest;
-using lines::golden_values;
-using lines::json_line;
-using lines::output_values;
-using lines::short_line;
-using oracle::tolerance;
-
-std::string line_of(const std::optional<Bound>& bound) {
-  if (!bound) return "none";
-  const Bound& b = *bound;
-  std::string text =
-      formatted("{} {} {} {} {} {} {} {} {} {} '{}' '{}' {} {} {} {}", static_cast<int>(b.rule),
-                b.rtol, b.atol, b.ulps, b.or_ulps, b.nan_equal, b.nan_accepts, b.round_expected,
-                infinity_word(b.infinity), b.floor, b.machine, b.distribution, b.small_value,
-                b.small_atol, b.max_mismatch_fraction.value_or(-1), b.as_published);
-  for (const Limit& l : b.limits) {
-    text += formatted("; {} {} {} {}", l.text(), l.parameter, l.second, l.group);
-  }
-  return with_digits(text, 10) + " " + b.text();
-}
-
-TEST(RecordedBounds, OfEveryStandardAndDtype) {
-  std::vector<std::string> recorded;
-  std::vector<std::string> names = {"ulp(0)",
-                                    "ulp(18446744073709551615)",
-                                    "bit_equal",
-                                    "accumulation",
-                                    "accumulation(hopper)",
-                                    "expected_error",
-                                    "expected_error(cpu_fma)",
-                                    "distribution(normal)",
-                                    "distribution(integers,low=0,high=7)",
-                                    "distribution(dropout)",
-                                    "indices",
-                                    "indices(torch)",
-                                    "indices(ulp(2),unsorted,flattened)",
-                                    "ttk_close,as_published",
-                                    "atb,as_published",
-                                    "torch,as_published",
-                                    "ulp(x)",
-                                    "accumulation()",
-                                    "indices(accumulation)",
-                                    "indices(torch,numpy)"};
-  for (const Standard& s : standards()) names.emplace_back(s.name);
-  for (const std::string& name : names) {
-    recorded.push_back(formatted("{} needs operands: {}", name,
-                                 error_of([&] { (void)needs_operands(name); }) == "no error"
-                                     ? formatted("{}", needs_operands(name))
-                                     : "error"));
-    std::string line = formatted("{}:", name);
-    for (const std::span<const Format> table : {formats(), complex_formats()}) {
-      for (const Format& f : table) {
-        std::string of_all;
-        for (const std::int64_t k : {0, 1, 2047, 2048, 16384}) {
-          std::string bound;
-          const std::string error = error_of([&] { bound = line_of(standard_bound(name, f, k)); });
-          of_all += (of_all.empty() ? "" : " | ") + (error == "no error" ? bound : error);
-        }
-        line += formatted(" {} {}", f.name, digest(of_all));
-      }
-    }
-    recorded.push_back(line);
-  }
-  expect_recorded("judge/recorded/bounds.txt", recorded);
-}
-
-TEST(RecordedBounds, TolerancesOfElements) {
-  std::vector<std::string> recorded;
-  for (const Rule rule : {Rule::kTolerance, Rule::kLargest, Rule::kSymmetric, Rule::kEither,
-                          Rule::kAccumulation, Rule::kUlps}) {
-    for (const double small : {0.0, 0.5}) {
-      Bound b = tolerance(0.25, 0.125);
-      b.rule = rule;
-      b.floor = 4;
-      b.ulps = 3;
-      b.or_ulps = 2;
-      b.small_value = small;
-      b.small_atol = 0.0625;
-      std::string values;
-      for (const double e : {0.0, -0.25, 0.5, -1.0, 2.0, 3.0, -64.0, 1e308, kInfinity}) {
-        for (const double a : {0.0, 1.0, -8.0}) values += formatted(" {}", tolerance_at(b, e, a));
-      }
-      recorded.push_back(
-          formatted("{} {}: plain {},{}", static_cast<int>(rule), b.text(), b.is_plain(), values));
-    }
-  }
-  Bound budget;
-  for (const std::int64_t elements : {std::int64_t{0}, std::int64_t{1}, std::int64_t{999},
-                                      std::int64_t{1000}, std::int64_t{1} << 62}) {
-    for (const double fraction : {-1.0, 0.0, 1e-3, 0.5, 1.0, 1e30}) {
-      for (const std::int64_t most : {-1, 0, 1, 500}) {
-        budget.max_mismatches = most < 0 ? std::nullopt : std::optional(most);
-        budget.max_mismatch_fraction = fraction < 0 ? std::nullopt : std::optional(fraction);
-        recorded.push_back(formatted("{} of {} and at most {}: {}", fraction, elements, most,
-                                     budget.forgiven(elements)));
-      }
-    }
-  }
-  for (const char* text :
-       {"", " ", "torch", " torch , numpy ", "a(b,c),d", "ttk_close,as_published", "as_published",
-        "a,,b", "a),b", "a(b,(c,d),e),f,as_published"}) {
-    std::string words;
-    for (const std::string& word : standard_words(text)) words += formatted(" [{}]", word);
-    recorded.push_back(formatted("'{}':{}", text, words));
-  }
-  for (const char* word :
-       {"torch", "float16=torch", "=torch", "distribution(a=1)", "x=y(z=1)", "="}) {
-    const StandardWord parts = standard_word(word);
-    recorded.push_back(formatted("'{}': '{}' '{}'", word, parts.dtype, parts.standard));
-  }
-  expect_recorded("judge/recorded/tolerances.txt", recorded);
-}
-
-// Records the standards that a dtype has, together with standards of the user: none, one, up to
-// five, and more.
-TEST(RecordedBounds, WhichStandardsHaveADtype) {
-  std::vector<std::string> recorded;
-  for (const std::span<const Format> table : {formats(), complex_formats()}) {
-    for (const Format& f : table) {
-      recorded.push_back(formatted("{}: {}", f.name, standards_with(f)));
-    }
-  }
-  for (const Standard& s : standards()) {
-    for (const auto& [dtype, rule] : standard_rules(s)) {
-      recorded.push_back(formatted("{} {}: {}", s.name, dtype, rule));
-    }
-  }
-  expect_recorded("judge/recorded/standard_texts.txt", recorded);
-}
-
 // ------------------------------------------------------------------ indices
 
+// Each text is recorded once, with the first case that has it.
 TEST(RecordedIndices, OfEveryShapeAxisAndRule) {
   std::vector<std::string> recorded;
+  std::set<std::string> said;
   oracle::Dice dice(71);
   struct Case {
     Shape source, output;
@@ -214,9 +82,10 @@ TEST(RecordedIndices, OfEveryShapeAxisAndRule) {
           options.index_source = source.view();
           options.index_axis = c.axis;
           const Verdict v = judge(actual, expected, bound, options);
-          recorded.push_back(formatted("{} {} along {}, {}, change {}, atol {}: {} {}",
+          if (!said.insert(v.because).second) continue;
+          recorded.push_back(formatted("{} {} along {}, {}, change {}, atol {}: {}",
                                        shape_text(c.source), shape_text(c.output), c.axis, standard,
-                                       change, atol, v.because, digest(json_line(v))));
+                                       change, atol, v.because));
         }
       }
     }
@@ -408,143 +277,6 @@ TEST(RecordedLaws, BinomialTailsAndWords) {
     recorded.push_back(formatted("{}: {}", law, error == "no error" ? line : error));
   }
   expect_recorded("judge/recorded/law_words.txt", recorded);
-}
-
-// ------------------------------------------------------------------ saved metrics
-
-TEST(RecordedRegate, OfEveryBound) {
-  std::vector<std::string> recorded;
-  for (const char* dtype : {"float32", "float16"}) {
-    const Format& f = format_named(dtype);
-    for (const double off : {0.0, 0x1p-12, 0x1p-6}) {
-      for (const bool specials : {false, true}) {
-        for (const bool round : {false, true}) {
-          const std::vector<double> golden = golden_values(f, 500, 81, specials);
-          const Tensor expected = Tensor::from_values(format_named("float64"), {500}, golden);
-          const Tensor actual =
-              Tensor::from_values(f, {500}, output_values(f, golden, 82, specials, off));
-          const Verdict v = judge(actual, expected, tolerance(1e-4, 1e-3, round));
-          const SavedResult saved{"case", &f, 500, v.because, {*v.metrics}};
-          std::vector<Bound> bounds;
-          for (const Standard& s : standards()) {
-            if (const auto bound = standard_bound(s.name, f, 100)) bounds.push_back(*bound);
-          }
-          const Metrics& m = *v.metrics;
-          for (const double times : {0.5, 1.0, 2.0}) {
-            for (const bool rounds : {false, true}) {
-              bounds.push_back(tolerance(m.required_at_atol, times * m.required_rtol, rounds));
-              bounds.push_back(
-                  tolerance(times * m.required_atol, m.required_at_rtol, rounds, true));
-              bounds.push_back(tolerance(times * m.max_abs_error, 0, rounds));
-              bounds.push_back(tolerance(2 * m.required_at_atol, times * m.required_rtol, rounds));
-            }
-          }
-          for (const std::uint64_t ulps : {std::uint64_t{0}, std::uint64_t{1}, m.max_ulps}) {
-            bounds.push_back(oracle::within_ulps(ulps));
-          }
-          bounds.push_back(oracle::same_bits());
-          bounds.push_back(tolerance(1e30, 0));
-          bounds.push_back(tolerance(kInfinity, 0));
-          Bound budget = tolerance(1e-4, 1e-3, round);
-          budget.max_mismatches = 3;
-          bounds.push_back(budget);
-          std::string line = formatted("{} off {}{}{}:", dtype, off, specials ? " specials" : "",
-                                       round ? " rounded" : "");
-          for (const Bound& bound : bounds) {
-            const Verdict again = regate(saved, bound);
-            line += formatted(" {} {} {}", bound.standard, outcome_word(again.outcome),
-                              digest(with_digits(again.because, 3)));
-          }
-          recorded.push_back(line);
-        }
-      }
-    }
-  }
-  expect_recorded("judge/recorded/regate.txt", recorded);
-}
-
-// ------------------------------------------------------------------ small parts
-
-TEST(RecordedParts, SampledPositionsAndBlindShares) {
-  std::vector<std::string> recorded;
-  for (const std::int64_t size :
-       {std::int64_t{0}, std::int64_t{1}, std::int64_t{100}, kSampledElements - 1, kSampledElements,
-        kSampledElements + 1, 3 * kSampledElements - 7, std::int64_t{1} << 40}) {
-    std::string positions;
-    for (const std::int64_t p : sampled_positions(size)) positions += formatted("{},", p);
-    recorded.push_back(formatted("{}: {}", size, digest(positions)));
-  }
-  const Tensor expected = oracle::vector_of("float64", {0, 5, -3, 0.1, 2, 0, 7, 1e-9, 4, 6, -8});
-  for (std::int64_t refused = 0; refused < 12; ++refused) {
-    // The trial's judge refuses an output that has `refused` or more zeros.
-    const double share =
-        blind_share_by_trial(expected, format_named("float32"), [&](const TensorView& output) {
-          std::int64_t zeros = 0;
-          for (std::int64_t i = 0; i < output.size(); ++i) zeros += output.value_at(i) == 0 ? 1 : 0;
-          return zeros < refused;
-        });
-    recorded.push_back(formatted("refused from {} zeros on: {}", refused, share));
-  }
-  for (const double max_blind : {0.0, 0.1, 0.5, 0.99, 1.0}) {
-    for (const std::size_t n : {0u, 1u, 2u, 9u, 100u}) {
-      Verdict v;
-      v.bound.max_blind = max_blind;
-      std::vector<double> sizes = {0, kInfinity, kNan};
-      for (std::size_t i = 0; i < n; ++i) sizes.push_back(static_cast<double>(i * 7 % n + 1));
-      recorded.push_back(
-          formatted("{} of {}: '{}'", max_blind, n, tolerance_that_sees(v, [&] { return sizes; })));
-    }
-  }
-  for (const std::int64_t sites : {kSampledElements, kSampledElements + 1}) {
-    for (const bool limits : {false, true}) {
-      Verdict v;
-      v.sites = sites;
-      v.nonzero = 50;
-      for (const std::int64_t blind : {0, 1, 12}) {
-        v.blind = blind;
-        if (limits) v.bound.limits = {{.statistic = Statistic::kMere, .limit = 1}};
-        recorded.push_back(formatted("{} {} {}: '{}'", sites, limits, blind, blind_words(v)));
-      }
-    }
-  }
-  expect_recorded("judge/recorded/blind.txt", recorded);
-}
-
-// Rules as they were published, for outputs with special values on one side or both, and far off.
-TEST(RecordedParts, RulesAsPublished) {
-  std::vector<std::string> recorded;
-  for (const char* standard :
-       {"ttk_close", "ttk_requant", "ttk_cross_check_l0", "ttk_cross_check_l1",
-        "ttk_cross_check_l2", "verify_result", "atb", "atb_high_precision"}) {
-    const std::string name = std::string(standard) + ",as_published";
-    for (const char* dtype :
-         {"float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2"}) {
-      const Format& f = format_named(dtype);
-      const auto bound = standard_bound(name, f, 1);
-      if (!bound) continue;
-      for (const double off : {0.0, 0x1p-16, 0x1p-11, 0x1p-7, 0.5}) {
-        for (const int specials : {0, 1, 2}) {
-          std::vector<double> golden = golden_values(f, 400, 92, specials == 2);
-          std::vector<double> output = output_values(f, golden, 93, specials == 2, off);
-          if (specials == 1) output[7] = kNan;
-          std::vector<double> third = output_values(f, golden, 94, false, 0x1p-10);
-          const Tensor expected =
-              Tensor::from_values(f.is_float64() ? f : format_named("float32"), {400}, golden);
-          const Tensor actual = Tensor::from_values(f, {400}, output);
-          const Tensor reference_implementation = Tensor::from_values(f, {400}, third);
-          JudgeOptions options;
-          options.reference_implementation = reference_implementation.view();
-          options.metrics = false;
-          const Verdict v = judge(actual, expected, *bound, options);
-          recorded.push_back(formatted(
-              "{} {} off {} specials {}: {} {} of {} {}", standard, dtype, off, specials,
-              outcome_word(v.outcome), v.mismatches, v.forgiven,
-              digest(with_digits(v.because + (v.notes.empty() ? "" : v.notes.back()), 4))));
-        }
-      }
-    }
-  }
-  expect_recorded("judge/recorded/published.txt", recorded);
 }
 
 }  // namespace

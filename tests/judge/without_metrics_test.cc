@@ -7,14 +7,14 @@
 
 #include "assay/judge/standards.h"
 #include "assay/judge/verdict.h"
+#include "drawn_outputs.h"
 #include "every_standard.h"
-#include "verdict_lines.h"
 
 namespace assay {
 namespace {
 
-using lines::golden_values;
-using lines::output_values;
+using drawn::golden_values;
+using drawn::output_values;
 
 // Judges with metrics and without, and expects the same verdict except for the metrics.
 Verdict expect_one_verdict(const TensorView& actual, const TensorView& expected, const Bound& bound,

@@ -1,55 +1,16 @@
-// Verdicts as recorded lines, and outputs to judge. The outputs are drawn the same way every time,
-// with roundings, larger errors, NaN, infinities and zeros among them.
+// Golden results and outputs to judge. They are drawn the same way every time, with roundings,
+// larger errors, NaN, infinities and zeros among them.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "assay/base/constants.h"
-#include "assay/base/text.h"
-#include "assay/report/report.h"
 #include "oracle.h"
-#include "recorded.h"
 
-namespace assay::lines {
-
-// FNV-1a, folded to 32 bits.
-inline std::string digest(const std::string& text) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return formatted("{:08x}", (hash ^ hash >> 32) & 0xffffffff);
-}
-
-// Returns the verdict's JSON on one line, with numbers of ten digits and histogram bins as a
-// digest.
-inline std::string json_line(const Verdict& verdict) {
-  const std::string json = verdict_json(verdict);
-  std::string line;
-  bool blank = false;
-  for (const char c : json) {
-    const bool is_blank = c == ' ' || c == '\n';
-    if (!(is_blank && blank) && c != '\n') line += c;
-    blank = is_blank;
-  }
-  const std::string key = "\"bins\": \"";
-  for (std::size_t at = 0; (at = line.find(key, at)) != std::string::npos;) {
-    at += key.size();
-    const std::size_t end = line.find('"', at);
-    line.replace(at, end - at, digest(line.substr(at, end - at)));
-  }
-  return with_digits(line, 10);
-}
-
-// Returns the fields that decide, and a digest of all others.
-inline std::string short_line(const Verdict& v) {
-  return formatted("{} {} {} blind {} of {}, {}", outcome_word(v.outcome), v.mismatches,
-                   with_digits(formatted("{}", v.worst_ratio), 10), v.blind.value_or(-1), v.nonzero,
-                   digest(json_line(v)));
-}
+namespace assay::drawn {
 
 // Returns a size that the format holds well.
 inline double size_in(const Format& f, oracle::Dice& dice) {
@@ -107,4 +68,18 @@ inline std::vector<double> output_values(const Format& f, const std::vector<doub
   return values;
 }
 
-}  // namespace assay::lines
+// Returns a tensor of values. Values that the format does not hold are first replaced by values
+// that it holds.
+inline Tensor stored(const Format& f, const Shape& shape, std::vector<double> values) {
+  for (double& v : values) {
+    if (f.is_float()) {
+      if (std::isnan(v) && f.specials == Specials::kFinite) v = 0;
+      continue;
+    }
+    const double least = f.is_signed() ? -max_finite(f) : 0;
+    v = std::clamp(std::nearbyint(v), least, max_finite(f));
+  }
+  return Tensor::from_values(f, shape, values);
+}
+
+}  // namespace assay::drawn

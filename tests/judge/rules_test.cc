@@ -1,0 +1,207 @@
+// Compares judge() with the scalar judge of oracle.h under every rule that judges single elements:
+// in every format, for complex elements, by every such standard, and by bounds of single elements.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "assay/base/constants.h"
+#include "assay/base/text.h"
+#include "assay/judge/rule_table.h"
+#include "assay/judge/standards.h"
+#include "drawn_outputs.h"
+#include "oracle.h"
+
+namespace assay {
+namespace {
+
+using drawn::golden_values;
+using drawn::output_values;
+using drawn::stored;
+
+std::vector<std::pair<std::string, Bound>> bounds_of_all_rules() {
+  std::vector<std::pair<std::string, Bound>> all = {
+      {"sum", oracle::tolerance(1e-4, 1e-3)},
+      {"sum, exact", oracle::tolerance(1e-4, 1e-3, false, true)},
+      {"equality", oracle::tolerance(0, 0)},
+      {"2 ulp", oracle::within_ulps(2)},
+      {"0 ulp", oracle::within_ulps(0)},
+      {"bits", oracle::same_bits()}};
+  Bound b = oracle::tolerance(1e-4, 1e-3);
+  b.rule = Rule::kLargest;
+  b.floor = 0.125;
+  all.emplace_back("largest", b);
+  b.rule = Rule::kSymmetric;
+  all.emplace_back("symmetric", b);
+  b.rule = Rule::kEither;
+  all.emplace_back("either", b);
+  b.or_ulps = 1;
+  all.emplace_back("either or an ulp", b);
+  b = oracle::tolerance(1e-4, 1e-3, false);
+  b.small_value = 0.01;
+  b.small_atol = 1e-6;
+  b.max_mismatch_fraction = 0.125;
+  all.emplace_back("small values", b);
+  b = oracle::tolerance(1e-3, 4e-3, false, true);
+  b.infinity = Infinity::kSaturating;
+  b.max_mismatches = 100;
+  all.emplace_back("saturating", b);
+  b.round_expected = true;
+  all.emplace_back("saturating, rounded", b);
+  b = oracle::tolerance(1e-3, 4e-3);
+  b.infinity = Infinity::kFewer;
+  b.nan_accepts = true;
+  all.emplace_back("fewer", b);
+  b = oracle::same_bits();
+  b.nan_equal = true;
+  all.emplace_back("bits, NaN equal", b);
+  return all;
+}
+
+// Counts what the oracle expected, because a comparison in which nothing ever fails proves little.
+struct Seen {
+  std::int64_t passes = 0, failures = 0, untrusted = 0, specials = 0, forgiven = 0, blind = 0;
+
+  void add(const oracle::Expectation& e) {
+    passes += e.outcome == Outcome::kPass ? 1 : 0;
+    failures += e.outcome == Outcome::kFail ? 1 : 0;
+    untrusted += e.outcome == Outcome::kUntrusted ? 1 : 0;
+    specials += e.special_mismatches;
+    forgiven += e.forgiven;
+    blind += e.blind;
+  }
+};
+
+TEST(Rules, EveryFormatUnderEveryRule) {
+  Seen seen;
+  const Shape shape = {5, 2, 53};
+  const std::int64_t n = element_count(shape);
+  for (const Format& f : formats()) {
+    for (const bool specials : {false, true}) {
+      if (specials && !f.is_float()) continue;
+      const std::vector<double> golden = golden_values(f, n, 11, specials);
+      const Tensor expected = f.is_float()
+                                  ? Tensor::from_values(format_named("float64"), shape, golden)
+                                  : stored(f, shape, golden);
+      for (const double off : {0x1p-9, 0x1p-14}) {
+        const Tensor actual = stored(f, shape, output_values(f, golden, 12, specials, off));
+        for (const auto& [name, bound] : bounds_of_all_rules()) {
+          SCOPED_TRACE(name);
+          // Integers have no ulps beside a tolerance.
+          if (!f.is_float() && (bound.or_ulps > 0 || bound.rule == Rule::kSymmetric)) continue;
+          seen.add(oracle::check(actual, expected, bound));
+        }
+      }
+    }
+  }
+  EXPECT_GT(seen.passes, 100);
+  EXPECT_GT(seen.failures, 100);
+  EXPECT_GT(seen.untrusted, 3);
+  EXPECT_GT(seen.specials, 1000);
+  EXPECT_GT(seen.forgiven, 100);
+  EXPECT_GT(seen.blind, 1000);
+}
+
+TEST(Rules, ComplexElements) {
+  Seen seen;
+  const Shape shape = {3, 401};
+  for (const Format& f : complex_formats()) {
+    const Format& part = part_format(f);
+    for (const bool specials : {false, true}) {
+      const std::vector<double> golden = golden_values(part, 2 * 1203, 21, specials);
+      for (const double off : {0x1p-9, 0x1p-14}) {
+        const Tensor actual =
+            Tensor::from_values(f, shape, output_values(part, golden, 22, specials, off));
+        for (const Format* const of : {&format_named("complex128"), &f}) {
+          const Tensor expected = Tensor::from_values(*of, shape, golden);
+          for (const auto& [name, bound] : bounds_of_all_rules()) {
+            SCOPED_TRACE(name);
+            if (bound.rule == Rule::kUlps || bound.or_ulps > 0 ||
+                bound.infinity == Infinity::kSaturating) {
+              EXPECT_EQ(judge(actual, expected, bound).outcome, Outcome::kNotComparable);
+              continue;
+            }
+            seen.add(oracle::check(actual, expected, bound));
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(seen.passes, 5);
+  EXPECT_GT(seen.failures, 20);
+  EXPECT_GT(seen.specials, 100);
+  EXPECT_GT(seen.forgiven, 10);
+}
+
+// Returns the golden result itself if nothing is off.
+std::vector<double> output_of(const Format& f, const std::vector<double>& golden,
+                              std::uint64_t seed, double off, bool specials = false) {
+  return off == 0 ? golden : output_values(f, golden, seed, specials, off);
+}
+
+// Judges outputs that are only rounded, a little off, and far off.
+TEST(Rules, EveryStandardOfSingleElements) {
+  Seen seen;
+  const Shape shape = {14, 50};
+  const std::int64_t n = element_count(shape);
+  for (const Standard& s : standards()) {
+    for (const char* dtype : {"float32", "float16", "bfloat16", "float8_e5m2"}) {
+      const Format& f = format_named(dtype);
+      const auto bound = standard_bound(s.name, f, 100);
+      if (!bound || !bound->limits.empty()) continue;
+      SCOPED_TRACE(s.name);
+      for (const double off : {0.0, 0x1p-12, 0x1p-6, 0.25}) {
+        for (const bool specials : {false, true}) {
+          if (specials && off > 0x1p-12) continue;
+          const std::vector<double> golden = golden_values(f, n, 51, specials);
+          const Tensor expected = Tensor::from_values(format_named("float64"), shape, golden),
+                       actual = Tensor::from_values(f, shape, output_of(f, golden, 52, off));
+          seen.add(oracle::check(actual, expected, *bound));
+        }
+      }
+    }
+  }
+  EXPECT_GT(seen.passes, 20);
+  EXPECT_GT(seen.failures, 100);
+}
+
+// The caller gives a bound for each element, from 0 to more than the element's size. Some exact
+// results are beyond the output's range.
+TEST(Rules, BoundsOfSingleElements) {
+  Seen seen;
+  const Shape shape = {10, 60};
+  for (const char* dtype : {"float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"}) {
+    const Format& f = format_named(dtype);
+    const std::vector<double> golden = golden_values(f, 600, 41, true);
+    const Tensor expected = Tensor::from_values(format_named("float64"), shape, golden);
+    for (const double size : {0.0, 0x1p-10, 1.0}) {
+      std::vector<double> own = golden_values(f, 600, 43, false);
+      for (double& v : own) v = std::abs(v) * size;
+      const Tensor bounds = Tensor::from_values(format_named("float64"), shape, own);
+      const TensorView element_bounds = bounds.view();
+      for (const double off : {0.0, 0x1p-9, 0x1p-14}) {
+        for (const bool specials : {false, true}) {
+          const Tensor actual =
+              Tensor::from_values(f, shape, output_of(f, golden, 42, off, specials));
+          for (const char* standard : {"accumulation", "expected_error"}) {
+            for (const Infinity infinity : {Infinity::kSign, Infinity::kSaturating}) {
+              Bound bound = oracle::bound_of(standard, dtype);
+              bound.infinity = infinity;
+              seen.add(oracle::check(actual, expected, bound, &element_bounds));
+              bound.nan_equal = true;
+              seen.add(oracle::check(actual, expected, bound, &element_bounds));
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(seen.passes, 5);
+  EXPECT_GT(seen.failures, 50);
+  EXPECT_GT(seen.specials, 1000);
+}
+
+}  // namespace
+}  // namespace assay
