@@ -213,5 +213,75 @@ TEST(BlindnessTest, SampledPositionsAreOneOfEachStretch) {
   }
 }
 
+// Nine of eleven elements are not 0. A trial that refuses outputs with n or more zeros, two of
+// which are there already, lets n - 3 others be 0.
+TEST(BlindnessTest, ATrialFindsTheShareThatMayBeZero) {
+  const Tensor expected = vector_of("float64", {0, 5, -3, 0.1, 2, 0, 7, 1e-9, 4, 6, -8});
+  const auto share = [&](std::int64_t refused) {
+    return blind_share_by_trial(expected, format_named("float32"), [&](const TensorView& output) {
+      std::int64_t zeros = 0;
+      for (std::int64_t i = 0; i < output.size(); ++i) zeros += output.value_at(i) == 0 ? 1 : 0;
+      return zeros < refused;
+    });
+  };
+  for (const std::int64_t refused : {0, 1, 2, 3}) EXPECT_EQ(share(refused), 0) << refused;
+  for (std::int64_t refused = 4; refused <= 12; ++refused) {
+    EXPECT_DOUBLE_EQ(share(refused), static_cast<double>(refused - 3) / 9);
+  }
+}
+
+TEST(BlindnessTest, WordsOfAToleranceThatSees) {
+  const auto words = [](double max_blind, std::vector<double> sizes) {
+    Verdict v;
+    v.bound.max_blind = max_blind;
+    return tolerance_that_sees(v, [&] { return sizes; });
+  };
+  // Zeros, NaN and infinity have no part in it.
+  EXPECT_EQ(words(0.5, {0, INFINITY, NAN}), "");
+  EXPECT_EQ(words(0.5, {0, INFINITY, 3, NAN, 1, 2}),
+            "; an absolute tolerance below 2 would see half of what is not zero");
+  EXPECT_EQ(words(0.1, {11, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}),
+            "; an absolute tolerance below 2 would see 90 % of what is not zero");
+  EXPECT_EQ(words(0, {4, 2}),
+            "; an absolute tolerance below 2 would see 100 % of what is not zero");
+  EXPECT_EQ(words(1, {4, 2}), "");
+}
+
+// Only limits on statistics of more elements than are sampled are estimates.
+TEST(BlindnessTest, WordsSayWhetherTheNumberIsAnEstimate) {
+  Verdict v;
+  v.sites = kSampledElements + 1;
+  v.nonzero = 50;
+  v.blind = 0;
+  EXPECT_EQ(blind_words(v), "");
+  v.blind = 12;
+  EXPECT_EQ(blind_words(v),
+            "the check is blind to 12 of the 50 elements that are not zero (24.0 %): as zeros they "
+            "would pass equality");
+  v.bound.limits = {{.statistic = Statistic::kMere, .limit = 1}};
+  EXPECT_EQ(blind_words(v),
+            "the check is blind to about 12 of the 50 elements that are not zero (24.0 %): as "
+            "zeros they would pass equality, MERE < 1");
+  v.sites = kSampledElements;
+  EXPECT_THAT(blind_words(v), testing::StartsWith("the check is blind to 12 of"));
+}
+
+// A case may allow more blind elements than half, and says why. A bound that the case did not widen
+// has no reason to name.
+TEST(BlindnessTest, TheReasonIsNamedOnlyIfTheCaseGivesOne) {
+  Verdict v;
+  v.outcome = Outcome::kPass;
+  v.nonzero = 10;
+  v.blind = 6;
+  v.bound.max_blind = 0.9;
+  ASSERT_EQ(notes_of(v).size(), 1u);
+  EXPECT_THAT(notes_of(v)[0], testing::EndsWith("would pass equality"));
+  v.bound.max_blind_why = "it is sparse";
+  EXPECT_THAT(notes_of(v)[0],
+              testing::EndsWith("would pass equality; the case allows it: it is sparse"));
+  v.blind = 5;  // half is not more than any case allows
+  EXPECT_THAT(notes_of(v)[0], testing::EndsWith("would pass equality"));
+}
+
 }  // namespace
 }  // namespace assay

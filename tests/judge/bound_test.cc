@@ -582,6 +582,64 @@ TEST(Standards, ThoseThatHaveABoundAreNamedOrCounted) {
   }
 }
 
+TEST(Standards, WordsAreSplitAtCommasOutsideOfBrackets) {
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(standard_words(""), Words());
+  EXPECT_EQ(standard_words(" "), Words());
+  EXPECT_EQ(standard_words(" torch , numpy "), (Words{"torch", "numpy"}));
+  EXPECT_EQ(standard_words("a,,b"), (Words{"a", "b"}));
+  EXPECT_EQ(standard_words("a),b"), (Words{"a)", "b"}));
+  EXPECT_EQ(standard_words("as_published"), (Words{"as_published"}));
+  EXPECT_EQ(standard_words("ttk_close,as_published"), (Words{"ttk_close,as_published"}));
+  EXPECT_EQ(standard_words("a(b,(c,d),e),f,as_published"),
+            (Words{"a(b,(c,d),e)", "f,as_published"}));
+  const auto parts = [](std::string_view word) {
+    const StandardWord split = standard_word(word);
+    return std::string(split.dtype) + "|" + std::string(split.standard);
+  };
+  EXPECT_EQ(parts("torch"), "|torch");
+  EXPECT_EQ(parts("float16=torch"), "float16|torch");
+  EXPECT_EQ(parts("=torch"), "|torch");
+  EXPECT_EQ(parts("="), "|");
+  EXPECT_EQ(parts("distribution(a=1)"), "|distribution(a=1)");
+  EXPECT_EQ(parts("x=y(z=1)"), "x|y(z=1)");
+}
+
+// A standard needs the operands if its tolerances grow with the number of accumulations.
+TEST(Standards, ThoseThatGrowNeedTheOperands) {
+  for (const Standard& s : standards()) {
+    EXPECT_EQ(needs_operands(s.name), s.growth != Growth::kNone) << s.name;
+  }
+}
+
+// Every format: the standards that are named, and the number of the others.
+TEST(Standards, TheTextNamesOrCountsThoseOfEveryFormat) {
+  for (const std::span<const Format> table : {formats(), complex_formats()}) {
+    for (const Format& f : table) {
+      std::vector<std::string> have_one;
+      for (const Standard& s : standards()) {
+        if (standard_bound(s.name, f, 1)) have_one.emplace_back(s.name);
+      }
+      const std::string text = standards_with(f);
+      if (have_one.empty()) {
+        EXPECT_EQ(text, "none has one") << f.name;
+        continue;
+      }
+      std::size_t named = 0;
+      for (const std::string& word : standard_words(text.substr(0, text.find(" and ")))) {
+        named += std::count(have_one.begin(), have_one.end(), word.substr(0, word.find(" has")));
+      }
+      const bool counts = text.find(" others (docs/standards.md) have one") != std::string::npos;
+      if (have_one.size() > 6) {
+        EXPECT_TRUE(counts) << text;
+        EXPECT_EQ(named, 5u) << text;
+      } else if (!counts) {
+        for (const std::string& name : have_one) EXPECT_THAT(text, testing::HasSubstr(name));
+      }
+    }
+  }
+}
+
 TEST(Standards, TheTextOfIndicesNamesTheRuleOfTheirValues) {
   const auto text = [](const char* standard) { return bound_of(standard, "int64").text(); };
   EXPECT_EQ(text("indices"), "values at the indices: equality");

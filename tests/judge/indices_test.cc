@@ -262,6 +262,18 @@ TEST(Indices, ACheckThatCouldNotFailIsNotTrusted) {
       v.because,
       "the check could not have failed: 100 % of the indices could be any other of their row, "
       "where all values are within the bound (equality)");
+  // Three of four rows have only one value.
+  const Tensor zeros = indices({4, 1}, {0, 0, 0, 0});
+  EXPECT_THAT(judged({.source = floats({4, 2}, {1, 1, 2, 2, 3, 3, 4, 0})}, zeros,
+                     indices({4, 1}, {0, 0, 0, 0}))
+                  .because,
+              HasSubstr(": 75 % of the indices could be any other of their row"));
+  const Verdict half = judged({.source = floats({2, 2}, {1, 1, 2, 0})}, indices({2, 1}, {1, 0}),
+                              indices({2, 1}, {0, 0}));
+  EXPECT_EQ(half.outcome, Outcome::kPass);
+  EXPECT_THAT(half.notes,
+              testing::ElementsAre("50 % of the indices could be any other of their row, where all "
+                                   "values are within the bound"));
   const Tensor golden = indices({1}, {0});
   EXPECT_EQ(judged({.source = floats({2}, {1, 0})}, golden, golden).outcome, Outcome::kUntrusted);
 }

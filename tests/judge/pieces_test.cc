@@ -227,6 +227,10 @@ TEST(PiecewiseJudge, WrongUse) {
   parts.add(parts.judge_part(one, one, kUnit));
   EXPECT_EQ(parts.result().outcome, Outcome::kPass);
   EXPECT_THROW((void)parts.judge_part(unit, unit, 1), std::invalid_argument) << "begins elsewhere";
+  // Pieces are stretches of the elements, and have one dimension.
+  const Tensor square = Tensor::from_values(f, {2, 2}, std::vector<double>{1, 2, 3, 4});
+  PiecewiseJudge flat(f, {2, 2}, bound);
+  EXPECT_THROW(flat.add(square, square), std::invalid_argument) << "a piece of two dimensions";
   PiecewiseJudge long_parts(f, {2 * kUnit}, bound);
   const Tensor more = Tensor(f, {kUnit + 1});
   EXPECT_THROW((void)long_parts.judge_part(more, more, 0), std::invalid_argument) << "too long";

@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "assay/base/constants.h"
+#include "assay/judge/standards.h"
 #include "assay/report/report.h"
 #include "assay/wire/gate_results.h"
+#include "drawn_outputs.h"
 #include "oracle.h"
 
 namespace assay {
@@ -96,6 +98,61 @@ TEST(Regate, AgreesWithTheJudgeOrCannotTell) {
   EXPECT_GT(not_known, 100);
   EXPECT_LT(not_known, told);
   EXPECT_GT(blind, 20);
+}
+
+// The same for every standard, and for tolerances around those that the metrics say are required.
+TEST(Regate, EveryStandardAgreesWithTheJudgeOrCannotTell) {
+  int told = 0, untold = 0, failures = 0;
+  for (const char* dtype : {"float32", "float16"}) {
+    const Format& f = format_named(dtype);
+    for (const double off : {0.0, 0x1p-12, 0x1p-6}) {
+      for (const bool specials : {false, true}) {
+        for (const bool rounds : {false, true}) {
+          const std::vector<double> golden = drawn::golden_values(f, 500, 81, specials);
+          const Tensor e = vector_of("float64", golden),
+                       a = vector_of(dtype, drawn::output_values(f, golden, 82, specials, off));
+          const Verdict first = judge(a, e, tolerance(1e-4, 1e-3, rounds));
+          const SavedResult saved = saved_of(first);
+          const Metrics& m = *first.metrics;
+          std::vector<Bound> bounds = {same_bits(), tolerance(1e30, 0), tolerance(kInfinity, 0)};
+          for (const Standard& s : standards()) {
+            const auto bound = standard_bound(s.name, f, 100);
+            if (bound && !bound->needs_reference()) bounds.push_back(*bound);
+          }
+          for (const double times : {0.5, 1.0, 2.0}) {
+            for (const bool rounded : {false, true}) {
+              const double rtol = times * m.required_rtol, atol = times * m.required_atol;
+              bounds.push_back(tolerance(m.required_at_atol, rtol, rounded));
+              bounds.push_back(tolerance(atol, m.required_at_rtol, rounded, true));
+              bounds.push_back(tolerance(times * m.max_abs_error, 0, rounded));
+              bounds.push_back(tolerance(2 * m.required_at_atol, rtol, rounded));
+            }
+          }
+          for (const std::uint64_t ulps : {std::uint64_t{0}, std::uint64_t{1}, m.max_ulps}) {
+            bounds.push_back(within_ulps(ulps));
+          }
+          bounds.push_back(tolerance(1e-4, 1e-3, rounds));
+          bounds.back().max_mismatches = 3;
+          for (const Bound& bound : bounds) {
+            const Verdict again = regate(saved, bound, true), truth = judge(a, e, bound);
+            if (again.outcome == Outcome::kNotComparable) {
+              ++untold;
+              continue;
+            }
+            ++told;
+            failures += truth.outcome == Outcome::kFail ? 1 : 0;
+            EXPECT_EQ(again.outcome, truth.outcome)
+                << dtype << " off " << off << (specials ? " specials" : "") << " by "
+                << bound.standard << ", " << bound.text() << "\nsaved: " << again.because
+                << "\ntensors: " << truth.because;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(told, 500);
+  EXPECT_GT(untold, 100);
+  EXPECT_GT(failures, 300);
 }
 
 // The blindness in the saved verdict is exact for the saved bound. It only limits the blindness

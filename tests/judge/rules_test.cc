@@ -203,5 +203,53 @@ TEST(Rules, BoundsOfSingleElements) {
   EXPECT_GT(seen.specials, 1000);
 }
 
+// The tolerance of an element, for values at the end of each rule's cases.
+TEST(Rules, TolerancesOfElements) {
+  for (const Rule rule : {Rule::kTolerance, Rule::kLargest, Rule::kSymmetric, Rule::kEither,
+                          Rule::kAccumulation, Rule::kUlps}) {
+    for (const double rtol : {0.125, 0.0, kInfinity}) {
+      for (const double small : {0.0, 0.5}) {
+        Bound b = oracle::tolerance(0.25, rtol);
+        b.rule = rule;
+        b.floor = 4;
+        b.small_value = small;
+        b.small_atol = 0.0625;
+        EXPECT_EQ(b.is_plain(), rule == Rule::kTolerance && small == 0);
+        for (const double e : {0.0, -0.25, 0.5, -1.0, 2.0, 3.0, -64.0, 1e308, kInfinity}) {
+          if (rtol == 0 && std::isinf(e)) continue;  // settled before any tolerance is read
+          for (const double a : {0.0, 1.0, -8.0}) {
+            EXPECT_EQ(tolerance_at(b, e, a), oracle::limit_of(b, e, a))
+                << b.text() << " of " << e << " and " << a;
+          }
+        }
+      }
+    }
+  }
+  Bound near = oracle::tolerance(0.25, 0);
+  near.or_ulps = 1;
+  EXPECT_FALSE(near.is_plain());
+}
+
+TEST(Rules, BudgetsOfCountsAndFractions) {
+  for (const std::int64_t elements : {std::int64_t{0}, std::int64_t{1}, std::int64_t{999},
+                                      std::int64_t{1000}, std::int64_t{1} << 62}) {
+    for (const double fraction : {-1.0, 0.0, 1e-3, 0.5, 1.0, 1e30}) {
+      for (const std::int64_t most : {-1, 0, 1, 500}) {
+        Bound b;
+        if (most >= 0) b.max_mismatches = most;
+        if (fraction >= 0) b.max_mismatch_fraction = fraction;
+        EXPECT_EQ(b.forgiven(elements), oracle::budget_of(b, elements))
+            << fraction << " of " << elements << ", at most " << most;
+      }
+    }
+  }
+  Bound b;
+  b.max_mismatch_fraction = 1e-3;
+  EXPECT_EQ(b.forgiven(999), 0);
+  EXPECT_EQ(b.forgiven(1000), 1);
+  b.max_mismatches = 0;
+  EXPECT_EQ(b.forgiven(1000), 0);
+}
+
 }  // namespace
 }  // namespace assay

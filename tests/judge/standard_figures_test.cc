@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -93,6 +95,96 @@ TEST(StandardFigures, AreThosePublished) {
     for (const LimitRow& row : s.limits) lines.push_back(line_of(row));
   }
   expect_recorded("judge/standard_figures.txt", lines);
+}
+
+// Returns by how much the tolerances of a standard grow with the number of accumulations.
+double growth_of(const Standard& s, const Format& f, std::int64_t accumulations) {
+  const double twice = accumulations >= 2048 ? 2 : 1;
+  switch (s.growth) {
+    case Growth::kTwiceFrom2048:
+      return twice;
+    case Growth::kAtb:
+      return f.name == "float32" && accumulations >= 16384 ? 2 * twice : twice;
+    case Growth::kLinear:
+      return static_cast<double>(accumulations);
+    default:
+      return 1;
+  }
+}
+
+// The bound for a dtype has the figures of its row, or of the row of every float, times the growth.
+// An integer without a row must be equal. Every other dtype without a row has no bound.
+TEST(StandardFigures, BoundsAreTheRowsTimesTheirGrowth) {
+  std::int64_t bounds = 0, none = 0;
+  for (const Standard& s : standards()) {
+    for (const std::span<const Format> table : {formats(), complex_formats()}) {
+      for (const Format& f : table) {
+        for (const std::int64_t k : {1, 2047, 2048, 16384}) {
+          SCOPED_TRACE(formatted("{} of {}, {} accumulations", s.name, f.name, k));
+          const ToleranceRow* row = nullptr;
+          std::vector<const LimitRow*> limits;
+          for (const std::string_view dtype : {f.name, std::string_view("*")}) {
+            if (row != nullptr || !limits.empty() || (dtype == "*" && !f.is_float())) break;
+            for (const ToleranceRow& r : s.rows) row = r.dtype == dtype ? &r : row;
+            for (const LimitRow& r : s.limits) {
+              if (r.dtype == dtype) limits.push_back(&r);
+            }
+          }
+          const auto bound = standard_bound(s.name, f, k);
+          const bool is_whole = !f.is_float() && !f.is_complex();
+          const bool has_row = row != nullptr || !limits.empty();
+          ASSERT_EQ(bound.has_value(), has_row || is_whole);
+          ++(bound ? bounds : none);
+          if (!bound) continue;
+          EXPECT_EQ(bound->standard, s.name);
+          EXPECT_EQ(bound->round_expected, s.round_expected);
+          EXPECT_EQ(bound->nan_equal, s.nan_equal);
+          EXPECT_EQ(bound->nan_accepts, s.nan_accepts);
+          EXPECT_EQ(bound->infinity, s.infinity);
+          EXPECT_EQ(bound->max_mismatches, s.max_mismatches);
+          EXPECT_EQ(bound->as_published, false);
+          if (!has_row) {
+            EXPECT_EQ(bound->text(), "equality");
+            continue;
+          }
+          const double growth = growth_of(s, f, k);
+          ASSERT_EQ(bound->limits.size(), limits.size());
+          for (std::size_t i = 0; i < limits.size(); ++i) {
+            const Limit &own = bound->limits[i], &published = limits[i]->limit;
+            EXPECT_EQ(own.statistic, published.statistic);
+            EXPECT_EQ(own.limit, published.limit * (limits[i]->grows ? growth : 1));
+            EXPECT_EQ(own.parameter, published.parameter);
+            EXPECT_EQ(own.second, published.second);
+            EXPECT_EQ(own.group, published.group);
+          }
+          if (row == nullptr) {
+            EXPECT_EQ(bound->rule, Rule::kStatistics);
+            continue;
+          }
+          const double unit = growth * (row->in_epsilon ? 2 * unit_roundoff(f) : 1);
+          EXPECT_EQ(bound->rule, row->rule.value_or(s.rule));
+          EXPECT_EQ(bound->rtol, row->rtol * unit);
+          EXPECT_EQ(bound->atol, row->atol * unit);
+          EXPECT_EQ(bound->small_atol, row->small_atol * unit);
+          EXPECT_EQ(bound->small_value, row->small_value);
+          EXPECT_EQ(bound->floor, row->floor);
+          EXPECT_EQ(bound->ulps, row->ulps);
+          EXPECT_EQ(bound->or_ulps, row->or_ulps);
+          EXPECT_EQ(bound->max_mismatch_fraction,
+                    row->share > 0 ? std::optional(row->share) : s.max_mismatch_fraction);
+        }
+        // If the number is not known, the smallest tolerance holds, or none.
+        if (s.growth == Growth::kLinear) continue;
+        const auto unknown = standard_bound(s.name, f, 0), one = standard_bound(s.name, f, 1);
+        ASSERT_EQ(unknown.has_value(), one.has_value());
+        if (one) {
+          EXPECT_EQ(unknown->text(), one->text());
+        }
+      }
+    }
+  }
+  EXPECT_GT(bounds, 1000);
+  EXPECT_GT(none, 1000);
 }
 
 // small_value_limit() has the figures of the standard cann_small_values, for every float format

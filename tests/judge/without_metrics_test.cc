@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/text.h"
 #include "assay/judge/standards.h"
 #include "assay/judge/verdict.h"
 #include "drawn_outputs.h"
