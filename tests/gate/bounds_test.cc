@@ -434,6 +434,47 @@ TEST(OutputCase, IndicesTakeTheBoundOfTheirValues) {
   EXPECT_EQ(one.real("atol"), 0.5);
 }
 
+// The request's policies replace the case's own, one by one.
+TEST(ChooseBounds, PoliciesOfTheRequestReplaceThoseOfTheCase) {
+  Case c;
+  c.attributes = {{"rtol", 0.5},
+                  {"equal_nan", std::int64_t{1}},
+                  {"infinity", std::string("fewer")},
+                  {"max_mismatches", std::int64_t{3}},
+                  {"max_mismatch_fraction", 0.25}};
+  const Bound own = *chosen(c, {}).at(0).bound;
+  EXPECT_TRUE(own.nan_equal);
+  EXPECT_FALSE(own.nan_accepts);
+  EXPECT_EQ(own.infinity, Infinity::kFewer);
+  EXPECT_EQ(own.max_mismatches, 3);
+  EXPECT_EQ(own.max_mismatch_fraction, 0.25);
+  BoundRequest request;
+  request.equal_nan = false;
+  request.infinity = Infinity::kSaturating;
+  request.nan_accepts = true;
+  request.max_mismatches = 7;
+  const Bound asked = *chosen(c, request).at(0).bound;
+  EXPECT_FALSE(asked.nan_equal);
+  EXPECT_TRUE(asked.nan_accepts);
+  EXPECT_EQ(asked.infinity, Infinity::kSaturating);
+  EXPECT_EQ(asked.max_mismatches, 7);
+  EXPECT_EQ(asked.rtol, 0.5);
+}
+
+TEST(ClosenessText, NamesWhatWasAskedFor) {
+  const auto text = [](const BoundRequest& request, bool of_case = false, bool negated = false) {
+    return closeness_text(request, "x", of_case, "", negated);
+  };
+  EXPECT_EQ(text({}), "is close to x (standard default)");
+  EXPECT_EQ(text({}, true), "is close to x (the case's bound)");
+  EXPECT_EQ(text({}, false, true), "is not close to x (standard default)");
+  EXPECT_EQ(text({.rtol = 1e-4}), "is close to x (rtol 0.0001, atol 0)");
+  EXPECT_EQ(text({.standards = {"torch"}}, true), "is close to x (standard torch)");
+  EXPECT_EQ(text({.standards = {"torch", "ulp(2)", "numpy"}, .atol = 0.125}),
+            "is close to x (standard torch and standard ulp(2) and standard numpy, rtol 0, atol "
+            "0.125)");
+}
+
 // A request that gives only a standard or only a tolerance also drops the case's budgets.
 TEST(ChooseBounds, EitherOfTheRequestsSetsTheCasesBudgetsAside) {
   Case c;

@@ -1,7 +1,7 @@
-// Compares the theory of right results' errors with recorded numbers: bounds, weights, limits, and
-// the texts about wrong arithmetic. The tests cover operators, formats, machines and sizes of
-// errors. error_squares_test.cc derives some of the recorded values. A failure says how to record
-// them again.
+// Compares the theory of right results' errors with recorded numbers: sums of bounds and weights,
+// limits, and the texts about wrong arithmetic, for operators and machines. Other tests derive the
+// numbers of single elements (square_moments_test.cc, error_squares_test.cc). A failure says how to
+// record the lines again.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -44,53 +44,6 @@ std::string line_of(const ExpectedErrors& errors, const Tensor& golden, const Fo
                       number(test.squares->parameter));
   }
   return line + formatted(" rms {}", number(expected_rms(errors, golden, output)));
-}
-
-// Records elements of all sizes, with and without a mean. Their errors before the last rounding
-// reach from far less than the ulp of this rounding to far more.
-TEST(RecordedErrors, OfElementsOfAllSizes) {
-  std::vector<std::string> recorded;
-  for (const char* dtype : {"", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2",
-                            "hifloat8", "float8_e8m0fnu", "float4_e2m1fn", "float64"}) {
-    const Format* const last = *dtype == 0 ? nullptr : &format_named(dtype);
-    const Format& output = last != nullptr ? *last : format_named("float32");
-    for (const double deviation : {0.0, 0x1p-20, 0.05, 0.3, 1.0, 3.9, 4.1, 50.0}) {
-      for (const double mean : {0.0, 0.6, -2.25}) {
-        for (const double drift : {0.0, 0.3}) {
-          std::vector<double> golden;
-          ExpectedErrors errors;
-          errors.last = last;
-          const double most = max_finite(output);
-          const bool is_scale = output.specials == Specials::kScale;
-          for (const double e :
-               {1.0, 1.5, -1.25, 3.0, most, most / 3, min_normal(output), 1.5 * min_normal(output),
-                min_subnormal(output), 0.0, 2 * most, 1.0 / 3, 5.0, 7.0, -3.0}) {
-            if (is_scale && e < 0) continue;
-            golden.push_back(e);
-            const double ulp = e == 0 ? min_subnormal(output) : ulp_of(output, e);
-            errors.mean.push_back(mean * ulp);
-            errors.variance.push_back(deviation * deviation * ulp * ulp);
-            errors.drift.push_back(drift * ulp);
-          }
-          const Shape shape = {std::ssize(golden)};
-          const Tensor exact = Tensor::from_values(format_named("float64"), shape, golden);
-          for (const int kind : {0, 1, 2}) {
-            errors.at_most = kind == 1;
-            if (kind == 2) {
-              for (std::size_t i = 0; i < golden.size(); ++i) {
-                errors.line.push_back(static_cast<std::int32_t>(i % 4));
-                errors.shared.push_back(errors.variance[i] / 3);
-              }
-            }
-            recorded.push_back(formatted("{} {} {} {} {}: {}", *dtype == 0 ? "none" : dtype,
-                                         deviation, mean, drift, kind,
-                                         line_of(errors, exact, output)));
-          }
-        }
-      }
-    }
-  }
-  expect_recorded("gate/recorded/error_tests.txt", recorded);
 }
 
 struct Drawing {

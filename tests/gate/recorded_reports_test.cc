@@ -1,6 +1,6 @@
-// Compares reports of the gate, and the bounds that each case gets, with recorded lines. The cases
-// belong to several operators, with right and wrong outputs, every kind of request, and all
-// attributes that a case may have. A failure says how to record the lines again.
+// Compares reports of the gate, and comparisons with baselines, with recorded lines. The cases
+// belong to several operators, with right and wrong outputs and every kind of request. A failure
+// says how to record the lines again.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -10,7 +10,6 @@
 
 #include "assay/base/text.h"
 #include "assay/gate/baseline.h"
-#include "assay/gate/close_to.h"
 #include "assay/gate/gate.h"
 #include "assay/gate/known_failures.h"
 #include "assay/op/generate.h"
@@ -162,110 +161,7 @@ TEST(RecordedReports, OfEveryRequest) {
   expect_recorded("gate/recorded/reports.txt", recorded);
 }
 
-std::string words_of_bounds(const Case& c, const Format& f, const BoundRequest& request) {
-  std::string text;
-  const std::string error = error_of([&] {
-    for (const ChosenBound& chosen : choose_bounds(c, f, request)) {
-      text += formatted("[{} {}", chosen.standard, chosen.why_not);
-      if (const auto& b = chosen.bound) {
-        text += formatted("{} {} {} {} {} {} {} {} {} {} {} {} '{}' {}", static_cast<int>(b->rule),
-                          b->rtol, b->atol, b->ulps, b->nan_equal, b->nan_accepts,
-                          b->round_expected, infinity_word(b->infinity),
-                          b->max_mismatches.value_or(-1), b->max_mismatch_fraction.value_or(-1),
-                          b->max_blind, b->origin, b->max_blind_why, b->standard);
-      }
-      for (const std::string& note : chosen.notes) text += " note " + note;
-      text += "]";
-    }
-  });
-  return with_digits(error == "no error" ? text : error, 8);
-}
-
-// Returns the first words, and a digest of the whole text.
-std::string short_of(const std::string& text) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return formatted("{}.. {:08x}", text.substr(0, 24), (hash ^ hash >> 32) & 0xffffffff);
-}
-
-TEST(RecordedReports, BoundsOfEveryCaseAndRequest) {
-  std::vector<std::string> recorded;
-  const std::vector<std::pair<const char*, Attributes>> attributes = {
-      {"nothing", {}},
-      {"rtol", {{"rtol", 1e-2}}},
-      {"both", {{"rtol", 1e-2}, {"atol", 1e-5}}},
-      {"both, exact", {{"rtol", 1e-2}, {"atol", 1e-5}, {"round_expected", std::int64_t{0}}}},
-      {"negative", {{"atol", -1e-5}}},
-      {"standard", {{"standard", std::string("numpy")}}},
-      {"standards", {{"standard", std::string("numpy,ulp(3)")}, {"rtol", 0.5}}},
-      {"unknown", {{"standard", std::string("nump")}}},
-      {"indices", {{"standard", std::string("indices(unsorted)")}}},
-      {"empty", {{"standard", std::string("")}}},
-      {"policies",
-       {{"equal_nan", std::int64_t{1}},
-        {"infinity", std::string("fewer")},
-        {"max_mismatches", std::int64_t{3}},
-        {"max_mismatch_fraction", 0.25}}},
-      {"wrong budget", {{"max_mismatch_fraction", 1.5}}},
-      {"wrong count", {{"max_mismatches", std::int64_t{-1}}}},
-      {"blind", {{"max_blind", 0.9}, {"why", std::string("as it is")}}},
-      {"blind without why", {{"max_blind", 0.9}}},
-      {"blind beyond", {{"max_blind", 1.1}, {"why", std::string("as it is")}}},
-      {"accumulations",
-       {{"accumulations", std::int64_t{9}}, {"standard", std::string("rocblas_sum")}}},
-      {"no accumulations",
-       {{"accumulations", std::int64_t{0}}, {"standard", std::string("rocblas_sum")}}}};
-  std::vector<std::pair<const char*, BoundRequest>> requests = {
-      {"nothing", {}},
-      {"rtol", {.rtol = 1e-4}},
-      {"wrong rtol", {.rtol = -1.0}},
-      {"standard", {.standards = {"torch"}}},
-      {"standard of a dtype", {.standards = {"float16=torch"}}},
-      {"standard and atol", {.standards = {"torch", "ulp(2)", "numpy"}, .atol = 0.125}},
-      {"ulp and atol", {.standards = {"ulp(2)"}, .atol = 0.125}},
-      {"as published", {.standards = {"ttk_close,as_published"}}},
-      {"as published with atol", {.standards = {"ttk_close,as_published"}, .atol = 0.5}},
-      {"accumulation", {.standards = {"accumulation"}}},
-      {"linear", {.standards = {"rocblas_sum"}}},
-      {"policies", {.equal_nan = false, .infinity = Infinity::kSaturating, .nan_accepts = true}},
-      {"budgets", {.max_mismatches = 7}},
-      {"fraction", {.max_mismatch_fraction = 1.0}},
-      {"wrong fraction", {.max_mismatch_fraction = 1.0000001}},
-      {"wrong count", {.max_mismatches = -1}},
-      {"blind", {.max_blind = 0.25}},
-      {"wrong blind", {.max_blind = 1.25}}};
-  const Case product = small_case("matmul", "float16", {3, 12, 2});
-  Case plain;
-  plain.name = "plain";
-  plain.output().golden =
-      Tensor::from_values(format_named("bfloat16"), {2}, std::vector<double>{1, 2});
-  for (const Case& base : {product, plain}) {
-    for (const auto& [said, own] : attributes) {
-      Case c = base;
-      for (const auto& [name, value] : own) c.attributes[name] = value;
-      for (auto& [asked, request] : requests) {
-        request.origin = "command";
-        std::string error =
-            error_of([&, &wanted = request] { (void)needs_inputs(c, {.bounds = wanted}); });
-        if (error == "no error") {
-          error = needs_inputs(c, {.bounds = request}) ? "needs inputs" : "needs none";
-        }
-        std::string line =
-            formatted("{}, {}, {}: {} {} {}", c.name, said, asked, names_bound(c, request), error,
-                      closeness_text(request, "x", is_product(base), "", false));
-        for (const char* dtype : {"float16", "float32", "int8"}) {
-          line += formatted(" {} {}", dtype,
-                            short_of(words_of_bounds(c, format_named(dtype), request)));
-        }
-        recorded.push_back(line);
-      }
-    }
-  }
-  expect_recorded("gate/recorded/bounds.txt", recorded);
-}
-
-// Records how reports whose errors grow more and more compare with baselines, with and without
-// repeats.
+// Compares with baselines reports that grow by more and more, with and without repeats.
 TEST(RecordedReports, AgainstBaselines) {
   std::vector<std::string> recorded;
   const auto report = [](double errors, const std::string& standard) {

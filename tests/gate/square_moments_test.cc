@@ -146,6 +146,50 @@ INSTANTIATE_TEST_SUITE_P(Targets, SquareMomentsOnTargets,
                          testing::ValuesIn(simd::available_targets()),
                          [](const auto& target) { return target.param; });
 
+// The moments of round(e + x) - e and of its square, where x is normal. They are summed over 4000
+// values of x between -8 and 8 deviations. A sum is off by what lies within one step of a tie.
+TEST(SquareMoments, AreThoseOfRoundedNormalNumbers) {
+  constexpr int kSteps = 4000;
+  std::vector<double> z, density;
+  double total = 0;
+  for (int i = 0; i < kSteps; ++i) {
+    z.push_back(-8 + 16 * (i + 0.5) / kSteps);
+    density.push_back(std::exp(-z.back() * z.back() / 2));
+    total += density.back();
+  }
+  for (const char* name : {"", "float32", "float16", "bfloat16", "float8_e4m3fn", "hifloat8"}) {
+    const bool rounds = *name != 0;
+    const Format& format = format_named(rounds ? name : "float32");
+    std::optional<LastRounding> last;
+    if (rounds) last.emplace(format);
+    for (const double e : {1.5, -1.25, 1.0 / 3, 7.3}) {
+      const double ulp = ulp_of(format, e);
+      for (const double off : {0.0, 0.6, -2.25}) {
+        for (const double size : {0.05, 0.3, 1.0, 3.9}) {
+          const double mean = off * ulp, deviation = size * ulp;
+          double sum = 0, squares = 0, fourths = 0;
+          for (std::size_t i = 0; i < z.size(); ++i) {
+            const double exact = e + mean + deviation * z[i];
+            const double error = (rounds ? round_to(format, exact) : exact) - e;
+            sum += density[i] * error;
+            squares += density[i] * error * error;
+            fourths += density[i] * std::pow(error, 4);
+          }
+          sum /= total, squares /= total, fourths /= total;
+          const SquareMoments moments = square_moments(last, e, mean, deviation);
+          SCOPED_TRACE(std::string(name) + " " + std::to_string(e) + " " + std::to_string(off) +
+                       " " + std::to_string(size));
+          const double square = ulp * ulp, near = 1e-2;
+          EXPECT_NEAR(moments.mean_error, sum, near * std::abs(sum) + 1e-2 * ulp);
+          EXPECT_NEAR(moments.mean, squares, near * squares + 1e-3 * square);
+          EXPECT_NEAR(moments.variance, fourths - squares * squares,
+                      near * fourths + 1e-3 * square * square);
+        }
+      }
+    }
+  }
+}
+
 TEST(NormalTable, IsTheNormalDistribution) {
   const simd::NormalTable& table = simd::normal_table();
   for (double z = -8; z <= 8; z += 0x1p-10) {
