@@ -261,18 +261,6 @@ TEST(GateCase, ElementsAndChecksumsOfAProduct) {
   ASSERT_TRUE(report.abft.has_value());
 }
 
-// Callers say how to compute a missing golden result, which is possible only if there are inputs.
-TEST(GateCase, ACaseWithoutGoldenResultLacksItOnlyIfItHasInputs) {
-  Case c = constant_product();
-  const Tensor output = *c.output().golden;
-  c.output().golden = {};
-  EXPECT_EQ(gate_case(c, output, {}).lack, Lack::kGoldenResult);
-  c.inputs.clear();
-  const CaseReport report = gate_case(c, output, {});
-  EXPECT_EQ(report.lack, Lack::kNothing);
-  EXPECT_THAT(report.verdicts.at(0).because, testing::HasSubstr("so add a golden result"));
-}
-
 // The checksums of attention are reported beside its elements if they decide anything.
 TEST(GateCase, ElementsAndChecksumsOfAttention) {
   Recipe recipe{&float32(), {24, 40, 16}};

@@ -130,14 +130,9 @@ const Format* Case::input_format(const std::string& operand) const {
   return unread != unread_inputs.end() ? unread->second : nullptr;
 }
 
-std::string_view Case::how_to_get_golden() const {
-  return inputs.empty() ? "it has no inputs to compute one from, so add a golden result"
-                        : "compute one from its inputs";
-}
-
 const Tensor& Case::golden_tensor() const {
   if (output().golden) return *output().golden;
-  refuse("case {} has no golden result; {}", name, how_to_get_golden());
+  refuse("case {} has no golden result; compute one from its inputs", name);
 }
 
 bool Case::take_output_dtype(const std::string& output, const Format& format) {

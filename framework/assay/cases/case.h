@@ -175,8 +175,6 @@ struct Case : BasicCase<Tensor> {
   // Returns an input. Throws CaseError that names the input if the case does not have it.
   const Tensor& input(const std::string& name) const;
   const Tensor& golden_tensor() const;
-  // Returns what to do if there is no golden result, for messages.
-  std::string_view how_to_get_golden() const;
 
   // Sets the attribute `output_dtype` of an output to `format`, and returns true, if the output's
   // dtype is open and the golden result has more precision than `format`. Such a golden result does
