@@ -150,8 +150,8 @@ void summarize(AbftVerdict& v, const Threshold& threshold, const std::string& wh
     v.because = formatted("only {} of {} {} say anything", grouped(made), grouped(v.checks), what);
   } else {
     v.outcome = Outcome::kPass;
-    v.because = formatted("none of {} {} above {} (largest difference / threshold {})", grouped(v.checks), what,
-                          threshold.name, short_number(v.worst_ratio));
+    v.because = formatted("none of {} {} above {} (largest difference / threshold {})",
+                          grouped(v.checks), what, threshold.name, short_number(v.worst_ratio));
   }
   if (v.confirmed_clean > 0) {
     v.notes.push_back(formatted("the elements of {} above the threshold are right",

@@ -384,11 +384,11 @@ void put_row(Tensor& rows, std::int64_t row, const Tensor& value) {
   Shape shape = value.shape();
   shape.insert(shape.begin(), rows.shape().front());
   if (&rows.format() != &value.format() || rows.shape() != shape) {
-    throw std::logic_error(formatted(
-        "row {} has dtype {} and shape {}, but the other rows have dtype {} and shape {}; give all "
-        "rows the same dtype and shape",
-        row, value.format().name, shape_text(value.shape()), rows.format().name,
-        shape_text(shape_of_row(rows.shape()))));
+    throw std::logic_error(
+        formatted("row {} has dtype {} and shape {}, but the other rows have dtype {} and shape "
+                  "{}; give all rows the same dtype and shape",
+                  row, value.format().name, shape_text(value.shape()), rows.format().name,
+                  shape_text(shape_of_row(rows.shape()))));
   }
   if (value.byte_count() == 0) return;
   std::memcpy(rows.bytes() + static_cast<std::size_t>(row) * value.byte_count(), value.bytes(),
