@@ -227,8 +227,8 @@ class Checker {
     return r;
   }
 
-  // Judges each infinite or NaN output of a check, and the finite outputs of the same check,
-  // because their sum cannot be judged.
+  // Judges each infinite or NaN output of a check. If there is one and confirmation is on, judges
+  // the finite outputs of the check as well, because their sum cannot be judged.
   Specials settle(Reading& r, const Row& row, std::int64_t g, const double* c) const {
     const std::int64_t first = g * width_;
     const auto is_special = [&](std::int64_t j) { return !std::isfinite(c[first + j]); };

@@ -14,7 +14,7 @@ void output_stats(const Format& f, simd::Storage storage, const void* elements, 
                   std::int64_t width, OutputStats* to, StatsUsed used) {
   const auto groups = static_cast<std::size_t>((n + width - 1) / width);
   const auto count = static_cast<std::size_t>(n), group = static_cast<std::size_t>(width);
-  // For such formats, the kernel that sums ulps also sums squares.
+  // For formats of at least float32's precision, the kernel that sums ulps also sums squares.
   const bool wide = f.precision >= 24;
   std::vector<simd::OutputSums> sums(used.ulps || (used.square && wide) ? groups : 0);
   if (!sums.empty()) {

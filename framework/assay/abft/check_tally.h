@@ -41,8 +41,9 @@ std::string checks_text(const ThresholdSpec& spec, std::int64_t columns);
 void summarize(AbftVerdict& v, const Threshold& threshold, const std::string& what);
 
 // Tests the calibration of z = D / sigma over `measured` clean checks, one-sided. Returns an empty
-// text if rms z is at most 1 and mean z is 0, both within chance. If not, returns a description of
-// the deviation. The chance is one in a million (Wilson and Hilferty's quantile of chi-square).
+// text if rms z is at most 1 and mean z is 0, both within chance, or if there are fewer than 30
+// checks. If not, returns a description of the deviation. The chance is one in a million (Wilson
+// and Hilferty's quantile of chi-square).
 std::string calibration_note(std::int64_t measured, double rms_z, double mean_z);
 
 }  // namespace assay::abft

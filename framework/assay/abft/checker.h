@@ -23,8 +23,8 @@ struct Residual {
   Kind kind = Kind::kNone;
   TensorView values = {};
 
-  // Returns the residual of one matrix. If the epilogue has both parts, takes the accumulator,
-  // because it holds more.
+  // Returns the residual of one matrix. If the epilogue has both C before its cast (`accumulator`)
+  // and the sums R, takes the former, because it holds more.
   static Residual of(const Epilogue& epilogue);
   static Residual accumulator(const TensorView& before) { return {Kind::kAccumulator, before}; }
   static Residual sums(const TensorView& r) { return {Kind::kSums, r}; }

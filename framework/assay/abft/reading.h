@@ -30,7 +30,8 @@ struct Reading {
   // `wrong` is true if some element is wrong.
   void settle(std::int64_t right, bool wrong);
 
-  // True if the check finds a fault. Infinity or NaN on either side is never clean.
+  // True if the check finds a fault: it is checkable, and D is above T, or D or T is infinite or
+  // NaN.
   bool flagged() const;
 };
 

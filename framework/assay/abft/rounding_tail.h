@@ -46,7 +46,7 @@ RoundingTail rounding_tail(const Format& format, std::span<const double> values,
 //
 // r(x) = 3 (coth(x) - 1/x) / x, or tanh(x/2) / (x/2) if `coarse`, falls with x, so
 //   K'(s) = sum var(e_j) s r(s h_j) >= s deviation^2 r(s largest).
-// s is at least sqrt(2 (kappa^2 / 2 + log of the divisor at kappa)) / deviation, because s K'(s) -
+// s is at least sqrt(2 (kappa^2 / 2 - log of the divisor at kappa)) / deviation, because s K'(s) -
 // K(s) and s^2 K''(s) are at most those of a normal distribution.
 double least_rounding_tail(double deviation, double largest, double kappa, bool coarse);
 

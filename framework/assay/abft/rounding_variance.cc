@@ -147,7 +147,8 @@ BoundForm rounding_variance_form(const RowForms& rows, std::int64_t i, std::int6
   form.constant = noise.flushed + rows.prepared().constants[at(i * product.groups() + g)];
   add_own_sums(form, product, p);
   if (!own) {
-    // |c| is below twice its power of two, and that power is its ulp times 2^mantissa_bits.
+    // The sum of the ulps' squares takes the place of the sum of c^2, as a bound of it: |c| is
+    // below twice its power of two, and that power is its ulp times 2^mantissa_bits.
     form.per_ulp_square = std::ldexp(form.per_square, 2 * output.mantissa_bits() + 2);
     form.per_square = 0;
   }

@@ -10,8 +10,9 @@
 
 namespace assay::abft {
 
-// Returns V-ABFT's threshold of each check, e_max (mean + c (mixed + pure)), as rows x groups of
-// `width` columns. Means, extremes and deviations cover the columns that `a` and `b` sample.
+// The three terms of V-ABFT's threshold, e_max (mean + c (mixed + pure)). v_abft_terms() returns
+// those of each check, as rows x groups of `width` columns. Means, extremes and deviations cover
+// the columns that `a` and `b` sample.
 struct VAbftTerms {
   double mean, mixed, pure;
 };

@@ -127,8 +127,8 @@ void read(Spec& spec, const SpecText& text, const ThresholdParameter& parameter)
   if (spec.delta >= 1) text.refuse("delta is a probability, below 1");
 }
 
-// Returns the spec of a threshold and one of its variants in which all other parameters have their
-// defaults.
+// Returns the spec of a threshold in which all parameters have their defaults. Those of `sample_a`
+// and `recheck` come from `variant`, but the spec names the threshold's default variant.
 Spec default_spec(const Threshold& threshold, const ThresholdVariant& variant) {
   Spec spec;
   spec.threshold = &threshold;

@@ -65,7 +65,7 @@ struct Threshold {
   bool takes_residuals = false;
   // T is computed from variances. The variance of C's rounding comes from its ulps. The variance of
   // the accumulation comes from the products and the squares of C. If the outputs have fewer than
-  // 24 bits, bounds of the squares are used.
+  // 24 bits of precision, bounds of the squares are used.
   bool by_variance = false;
   bool reads_sizes = false;  // true if its forms read max |c|
   // True if its forms also read sum |c|, and depend on max |c| / mean |c| of all rows.

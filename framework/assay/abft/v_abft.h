@@ -9,7 +9,7 @@
 namespace assay::abft {
 
 // Returns e_max and c of v_abft for an output format, a depth K and a format of the operands.
-// Throws Refusal if the variant does not have the format.
+// Throws Refusal if neither the variant nor the spec has an e_max for the format.
 struct VAbftConstants {
   double e_max, c;
 };

@@ -34,8 +34,9 @@ DotModel in_any_order(const Format& input) {
 //
 // W = E + u (S + E) + n s / 2 bounds the error of a row for any data. E is the error of the
 // accumulation (RowSumBounds). S is the row's sum of |a| |b|. n s / 2 is half the smallest
-// subnormal for each of the n casts. A is the part of E that comes from below the normal range. For
-// data in the normal range T stays as published.
+// subnormal for each of the n casts. A is the part of E that comes from below the normal range. W
+// does not count for results that are not cast if the accumulator has at least the output's
+// precision and rounds to nearest: T then stays as published, except for n s / 2 + A.
 void raise_to_worst_case(const CheckedProduct& product, const Format& output, Prepared& to) {
   const DotModel model =
       product.options.model != nullptr ? *product.options.model : in_any_order(*product.input_a);

@@ -14,8 +14,9 @@ namespace assay {
 // gaps, format.storage_bytes each.
 //
 // Conversions between float32 and formats of at most 16 bits run at memory speed. This holds for
-// every row except float8_e8m0fnu and hifloat8, and for custom formats with at least one mantissa
-// bit, a bias of 0 to 127 and no value beyond float32. Rounding is nearest_even.
+// every float format of the table except float8_e8m0fnu and hifloat8, and for custom formats with
+// at least one mantissa bit, a bias of 0 to 127 and no value beyond float32. Rounding is
+// nearest_even.
 
 // Writes decode(format, from[i]) to to[i]. For float32, wider values (float64, integers) are
 // rounded to nearest even. NaN becomes the quiet NaN of its sign.
@@ -38,7 +39,7 @@ void round_array(const Format& format, double* values, std::size_t n);
 void round_array(const Format& format, const float* from, std::size_t n, float* to);
 void round_array(const Format& format, const double* from, std::size_t n, float* to);
 
-// Loads one stored element as an integer, and stores it. Elements are little-endian, like all
+// Load one stored element as an integer, and store one. Elements are little-endian, like all
 // platforms that assay runs on. `at` need not be aligned. The elements of a complex tensor are
 // loaded part by part (tensor.h: parts_of).
 inline std::uint64_t load_element(const Format& format, const std::byte* at) {

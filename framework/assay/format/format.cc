@@ -139,8 +139,8 @@ std::uint64_t round_magnitude(const Format& f, double absolute, bool is_negative
 std::uint64_t round_tapered(double absolute, bool is_negative, const Encoding& how) {
   const auto& table = tapered_table();
   const auto above = std::ranges::lower_bound(table, absolute, {}, &TaperedEntry::value);
-  // A number beyond the largest value lies between that value and 1.5 * 2^15, which would be the
-  // next one (its code 0x6f is infinity).
+  // For a number beyond the largest value, the upper neighbour is 1.5 * 2^15, which would be the
+  // next value. Its code, 0x6f, is infinity.
   const bool beyond = above == table.end();
   const std::uint8_t high_code = beyond ? 0x6f : above->code;
   const double high = beyond ? 0x1.8p15 : above->value;

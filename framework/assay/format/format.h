@@ -29,7 +29,7 @@ enum class Rounding : std::uint8_t {
 
 enum class Overflow : std::uint8_t {
   // A result beyond the range becomes infinity if the rounding mode requires it. It becomes NaN if
-  // the format has no infinity.
+  // the format has NaN but no infinity, and the largest finite value if the format has neither.
   kIeee,
   // A result beyond the range becomes the largest finite value, and NaN becomes zero. This is what
   // the Ascend 910B does with CTRL[48] = 0.
@@ -100,15 +100,16 @@ void require_real(const Format& format);
 // or if values lie beyond float64.
 const Format& custom_float(int exponent_bits, int mantissa_bits, int bias, Specials specials);
 
-// Returns the value of a bit pattern. It is exact, except that int64 beyond 2^53 rounds to nearest
-// even. NaN codes return a quiet NaN with the code's sign.
+// Returns the value of a bit pattern. It is exact, except that int64 and uint64 beyond 2^53 round
+// to nearest even. NaN codes return a quiet NaN with the code's sign.
 double decode(const Format& format, std::uint64_t bits,
               Subnormals subnormals = Subnormals::kGradual);
 
 // Returns the bit pattern of a value rounded once. NaN becomes the format's canonical quiet NaN
-// with its sign; for a format without NaN (integers, float4, float6) it throws
-// Refusal. Integers and bool saturate at their range whatever the overflow policy is;
-// bool is x != 0. Throws Refusal for stochastic rounding without random bits.
+// with its sign, or 0 in a float format with Overflow::kSaturate. Otherwise a NaN throws Refusal
+// for a format without NaN (integers, float4, float6). Integers and bool saturate at their range
+// whatever the overflow policy is; bool is x != 0. Throws Refusal for stochastic rounding without
+// random bits.
 std::uint64_t encode(const Format& format, double value, const Encoding& encoding);
 inline std::uint64_t encode(const Format& format, double value,
                             Rounding rounding = Rounding::kNearestEven,
@@ -139,8 +140,7 @@ std::optional<std::int64_t> ordinal(const Format& format, std::uint64_t bits);
 // ends of the list of values.
 std::optional<std::uint64_t> at_ordinal(const Format& format, std::int64_t position);
 
-// Returns how many representable values a and b are apart. Empty if either is NaN. Saturates at
-// 2^64 - 1.
+// Returns how many representable values a and b are apart. Empty if either is NaN.
 std::optional<std::uint64_t> ulp_distance(const Format& format, std::uint64_t a, std::uint64_t b);
 
 // Return the next bit pattern up or down in the order of values. Infinity and NaN stay.

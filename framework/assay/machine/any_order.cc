@@ -11,9 +11,9 @@ namespace {
 
 // Number of segments of the terms. The remainders of each segment are summed separately.
 constexpr int kSegments = 4;
-// If the remainders of the terms have random signs, the largest sum of a segment's remainders is
-// about 1.6 of its standard deviations. If it exceeds 2.2 of them, the remainders have a common
-// sign.
+// If the remainders of the terms have random signs, the sizes of the segments' sums of remainders
+// add up to about 1.6 standard deviations of the sum of all remainders. If they add up to more than
+// 2.2 standard deviations, the remainders are taken to have a common sign.
 constexpr double kByChance = 2.2;
 
 bool is_exact(const AnyOrderUnit& unit, double size, double grid) {
@@ -37,9 +37,10 @@ double ulp_of(const AnyOrderUnit& unit, double largest) {
   return std::max(std::ldexp(1.0, exponent_of(largest) - (unit.precision - 1)), unit.least);
 }
 
-// Adds the sum of the terms' remainders on the grid of the largest sum to the drift of each column,
-// unless chance explains its size. The error of a sum that stays within a binade is exactly this
-// sum of remainders.
+// Adds the size of the terms' remainders to the drift of each column, unless chance explains this
+// size. The remainders are those of rounding each term to the ulp of the largest sum, to half of it
+// or to a quarter of it; the largest size counts. The error of a sum that stays within a binade is
+// exactly a sum of such remainders.
 void add_remainders(const simd::ColumnTerms& sums, const double* ulps, double* drift) {
   simd::OfColumns totals[simd::kGrids];
   simd::remainder_sums(sums, kSegments, ulps, totals);
@@ -52,7 +53,8 @@ void add_remainders(const simd::ColumnTerms& sums, const double* ulps, double* d
 }
 
 // Adds to the drift the digits that a unit cuts off if it rounds toward zero: half an ulp of each
-// aligned term, with the sign of the term, and half an ulp of each truncated sum.
+// aligned term (or the whole term if it is smaller), with the sign of the term, and half an ulp of
+// each truncated sum.
 void add_truncation(const AnyOrderUnit& unit, const simd::ColumnTerms& sums, const double* ulps,
                     double* drift) {
   simd::OfColumns halves, totals;

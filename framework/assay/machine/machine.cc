@@ -51,8 +51,9 @@ constexpr DotModel chain(std::string_view input, Provenance how) {
 
 // The matrix unit (cube) of the Ascend 910B. The vendor documents that its buffer L0C accumulates
 // in float32, but does not publish the number of products between two roundings. For float32, 4
-// products fit the published table of e_max, and 1, 2, 8 and 16 do not. For the other formats the
-// depth of their fractal is assumed, by analogy.
+// products fit the published table of V-ABFT's e_max, the largest relative difference between a row
+// sum and its checksum, and 1, 2, 8 and 16 do not. For the other formats the depth of their fractal
+// is assumed, by analogy.
 constexpr DotModel kAscend910bDots[] = {
     nearest("float16", {16, kAssumed}, kInferred),
     nearest("bfloat16", {16, kAssumed}, kInferred),
@@ -237,7 +238,7 @@ constexpr UnitParameter kUnitParameters[] = {
     {"overflow", &DotModel::overflow},
 };
 
-// The formats that an accumulator may have. Float32 holds all their values.
+// The formats that the parameter `accumulator` may name. Float32 holds all their values.
 constexpr std::string_view kAccumulators[] = {"float32", "float16", "bfloat16"};
 // The words of enums, in the order of their values.
 constexpr std::string_view kProvenances[] = {"documented", "measured", "inferred", "assumed"},

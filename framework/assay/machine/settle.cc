@@ -22,7 +22,7 @@ float by_oracle(const PackedChunk<T>& p, int row, int column, std::int64_t begin
                                             static_cast<double>(accumulator)));
 }
 
-// Adds value * 2^-lowest to `sum`. This is an integer below 2^100.
+// Adds value * 2^-lowest to `sum`. The added number is an integer below 2^101.
 void add_scaled(__int128& sum, double value, int lowest) {
   const auto bits = std::bit_cast<std::uint64_t>(value);
   const int field = static_cast<int>((bits >> 52) & 0x7ff);

@@ -1,4 +1,5 @@
-// Computes one chunk of one element exactly, if a register tile cannot compute it safely.
+// Computes one chunk of one element with the bits of the scalar oracle, if a register tile cannot
+// compute it safely.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// The trees by which kernels add, as parametric families. Lanes have several accumulators each, and
-// their sums are joined by shuffles. Halves are split recursively. A plan has two stages: first
-// blocks, and then the blocks' sums.
+// The trees by which kernels add, as parametric families. Either lanes, with several accumulators
+// each, sum the elements, and shuffles join the sums of the lanes. Or the elements are split into
+// halves recursively. A plan has two stages: first blocks, and then the blocks' sums.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ enum class SumFamily : std::uint8_t {
   kHalves,      // cuts more than `leaf` elements into halves, which are summed in the same way
 };
 
-// One stage of a sum. In order kLanes, lane l takes `vector` consecutive elements at a time:
+// One stage of a sum. In the family kLanes, lane l takes `vector` consecutive elements at a time:
 // element i goes to lane i / vector mod lanes. In a lane, elements e = 0, 1, ... go to its
 // accumulator e mod accumulators. First the accumulators of each lane are joined, then the lanes.
 // Lanes are joined in groups of `warp`, each by lane_order, and then the groups' sums by descending

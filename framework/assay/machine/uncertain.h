@@ -55,7 +55,7 @@ struct Uncertain {
   double value = 0;
   int grid = kAnyGrid;  // the number is a multiple of 2^grid
   double mean = 0, variance = 0;
-  bool known = true;  // the number was never rounded
+  bool known = true;  // the number was never rounded, and float64 holds it exactly
   bool odd = false;   // the number is an odd multiple of 2^grid
 
   static Uncertain exact(double number) {
@@ -121,9 +121,10 @@ struct SumErrors {
 enum class StartOfSum : std::uint8_t { kFirst, kAddedLast };
 
 // Returns the errors of m x n sums of k products on a unit. The parameters are those of
-// sum_bounds() in machine/unit_bound.h. Each sum goes through the model's roundings in order, and
-// its partial sums are assumed to be exact. `without_last` leaves out the last rounding of each
-// sum. The result does not depend on `threads`.
+// sum_bounds() in machine/unit_bound.h. Each sum goes through the model's roundings in order. The
+// ulp of each rounding is taken from the exact partial sum, as if no earlier rounding had changed
+// it. `without_last` leaves out the last rounding of each sum. The result does not depend on
+// `threads`.
 SumErrors sum_errors(const DotModel& model, std::int64_t m, std::int64_t n, std::int64_t k,
                      const std::vector<double>& a, const std::vector<double>& b,
                      const std::vector<double>& start, StartOfSum starts, bool without_last,

@@ -23,9 +23,9 @@ constexpr double kPathDeviation = 0.031;
 // Standard deviation of the bias that remains if all columns have the same path of partial sums, as
 // a share of the estimated bias.
 constexpr double kBiasDeviation = 0.05;
-// Replace kMeanPower and kPathDeviation if the two factors of a product have at most 16 bits
-// together. Such products leave little to truncate in a short sum, so the bias lies anywhere
-// between 0 and its full value.
+// Replace kMeanPower and kPathDeviation if the significands of the two factors of a product have at
+// most 16 bits together. Such products leave little to truncate in a short sum, so the bias lies
+// anywhere between 0 and its full value.
 constexpr double kCoarseMeanPower = 0.56, kCoarseDeviation = 0.065;
 // Products spread over several octaves below their root mean square. They lose 2.5 bits more than
 // products of that size.
@@ -146,7 +146,8 @@ RoundingCounts rounding_counts(const DotModel& model, std::int64_t k) {
     const bool fuses = model.order.value == ChunkOrder::kSequential && !rounds_products;
     counts.all = products + (fuses ? chunks : products);
   }
-  counts.inexact = products;  // only products lose bits there, as sums of subnormals are exact
+  // Below the normal range only products lose bits, because sums of subnormals are exact.
+  counts.inexact = products;
   return counts;
 }
 

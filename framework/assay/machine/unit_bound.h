@@ -64,7 +64,7 @@ SumBounds sum_bounds(const DotModel& model, std::int64_t m, std::int64_t n, std:
 
 // Bounds a whole row of a product: the sum of SumBounds::error over its n columns. It sums over
 // each row of b once, so it costs m k + k n and not the m k n of the product. The bound is larger
-// than the sum of the single bounds only if terms are aligned.
+// than the sum of the single bounds only if terms are aligned or the unit flushes sums.
 class RowSumBounds {
  public:
   // `starts` is true if the sums do not start at 0. why_no_sum_bounds() must be empty.
@@ -75,7 +75,7 @@ class RowSumBounds {
   void take(std::int64_t kk, std::span<const double> row);
 
   struct Row {
-    // All three numbers are 0 if all products are 0.
+    // All three numbers are 0 if all products and the start are 0.
     double size = 0;      // sum over the columns of SumBounds::size
     double error = 0;     // a bound of the sum over the columns of |accumulated - exact|
     double absolute = 0;  // the part of `error` that comes from below the normal range
@@ -125,7 +125,7 @@ class Accumulation {
   // If model is null, the accumulator is float32, rounded to nearest even after each product.
   Accumulation(const DotModel* model, std::int64_t k);
 
-  // True if a rounding of sums, or of aligned terms, always goes to one side.
+  // True if sums are not rounded to nearest, or if terms are aligned.
   bool truncates() const { return truncates_; }
   bool aligns() const { return aligned_; }
   bool flushes_inputs() const { return flushes_inputs_; }

@@ -176,8 +176,8 @@ class MachineRows {
 // largest), and the sums of the weights. The weights are not yet divided by their sum.
 struct Weights {
   // The sum of a row's weights, from a quick way or from exponentials_of(). Both give the same
-  // float64 after rounding. `error` is the relative error of a quick sum beyond float64, and 0 for
-  // exponentials_of().
+  // float64 after rounding. `error` bounds the relative error of `value`, which has more digits
+  // than a float64, if the quick way computed it. It is 0 for exponentials_of().
   struct Sum {
     Quad value;
     double error;  // relative

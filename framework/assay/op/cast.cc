@@ -184,7 +184,7 @@ bool by_array(const Conversion& how) {
          how.to.specials != Specials::kScale;
 }
 
-// True if the golden result has a path of its own. Formats without sign, exponent and mantissa have
+// True if the golden result has a path of its own. Conversions to tapered and scale formats have
 // none, but the tests of framework/assay/format cover them.
 bool has_reference(const Format& f) {
   return f.specials != Specials::kTapered && f.specials != Specials::kScale;

@@ -12,7 +12,7 @@ namespace assay {
 // Integers always saturate at their range. Every conversion, from int64 and float64 too, is exact
 // except for that one rounding. NaN becomes 0 if the conversion saturates. If it does not, a case
 // with NaN is refused for an output dtype without NaN. The golden result takes an independent path
-// in long double.
+// in float64 or long double, unless the output's format is tapered or a scale.
 //
 // The tolerance is zero, because the golden result of a cast is the only right result.
 std::vector<Operator> cast_operators();

@@ -229,8 +229,8 @@ std::optional<DotModel> product_model(const Case& c, const Machine& machine, con
   const MatrixUnit unit = matrix_unit({c, machine, output, 1});
   std::optional<DotModel> model = unit.model;
   if (model && unit.split.terms > 0) {
-    // Parts of K are added in float32, as partial sums are that are promoted. So the model gets the
-    // longest part as its interval of promotion.
+    // Parts of K are added in float32, as partial sums are that are promoted. So the model's
+    // interval of promotion becomes the longest part, unless it is shorter already.
     const std::int64_t k = matmul_shape(c).k;
     const KParts parts = k_order(unit.split, false, k, 0).parts;
     std::int64_t part = 1;

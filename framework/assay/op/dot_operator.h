@@ -106,7 +106,7 @@ std::string why_machine_is_needed(const Case& test_case);
 // Throws Refusal if why_machine_is_needed() returns a reason.
 void require_machine(const Case& test_case);
 
-// The words for the reason why a product of integers has no tolerance.
+// The words for the reason why the tolerance of a product of integers is 0.
 inline constexpr std::string_view kExactSums = "integers are multiplied and summed exactly";
 
 }  // namespace assay

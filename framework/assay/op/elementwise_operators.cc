@@ -143,7 +143,8 @@ Tensor run_elementwise(const Call& call) {
 template <const Operation& operation>
 Tensor elementwise_reference(const ReferenceCall& call) {
   const Operands operands = operands_of(call.test_case, operation, call.output);
-  // ExactSum holds products of float32 values. For wider inputs float64 is the reference.
+  // ExactSum::to_odd() needs a sum in float64's normal range, which holds for products of float32
+  // values. For wider inputs the float64 operation is the reference.
   const bool narrow = call.output.precision < 53 && operands.format.precision <= 24;
   Tensor result(call.output, operands.shape);
   const auto refer = [&](std::int64_t begin, std::int64_t n) {
@@ -224,7 +225,7 @@ DerivedTolerance elementwise_tolerance(const Case& c) {
   double largest = 0;
   for (std::size_t i = 0; i < std::max({a.size(), b.size(), added.size()}); ++i) {
     const double product = value_at(a, i) * value_at(b, i), third = value_at(added, i);
-    // The result is NaN or infinite as well.
+    // The result is then NaN or infinite, and the product's rounding does not count.
     if (std::isnan(product) || !std::isfinite(third)) continue;
     // A product beyond the range stays there if nothing of the other sign is added. The result is
     // then the largest number or an infinity, as for mul, and the judge decides on it.

@@ -16,8 +16,8 @@
 namespace assay {
 namespace {
 
-// The theory assumes exact partial sums. The mean error of truncated sums differs from it by at
-// most this share of the mean.
+// The theory assumes exact partial sums. The true mean error of truncated sums differs from the
+// theory's mean by at most this share of that mean.
 constexpr double kDriftOfMean = 0.25;
 
 bool rounds_to_nearest_even(const DotModel& model) {
@@ -155,8 +155,9 @@ ExpectedErrors expected_sums(const Case& c, const Machine& machine, const DotMod
     const bool own_last = last.precision == output.precision && last.bits == output.bits &&
                           (last_is_bias || rounds_to_nearest_even(one));
     all.last = own_last || output.precision < last.precision ? &output : nullptr;
-    // Skips units whose terms are not aligned. Only sums of few bits, such as those of 8-bit
-    // floats, have larger errors than float32 sums in any order.
+    // If no machine is named, skips units that do not align terms: their sums are covered by
+    // float32 sums in any order. Only sums of few bits, such as those of 8-bit floats, have larger
+    // errors.
     if (any && one.kept_bits.value == 0) continue;
     SumErrors sums = sum_errors(one, m, n, k, a, b, start, starts, own_last, threads);
     if (sums.flushes) {

@@ -157,7 +157,7 @@ Tensor run_function(const Call& call) {
   const Format& input = operand_format(c, {"x"}, call.output);
   Way way{arithmetic_of(call, input), vector_model(call.machine).tanh_by_exp.value,
           function == Function::kGelu && by_tanh(c)};
-  // The vendor's library widens the argument of tanh to float32.
+  // The library that computes tanh through exp (Ascend's) widens the argument of tanh to float32.
   if (function == Function::kTanh && way.tanh_by_exp) way.unit = block_arithmetic(way.unit);
   const auto change = [&](auto* values, std::int64_t n) { take_steps<function>(way, n, values); };
   return fits_float32(way.unit)
@@ -256,8 +256,8 @@ std::vector<Path> paths_of(const Case& c, const Machine& machine, const Format& 
   return paths;
 }
 
-// The range of inputs that a tolerance depends on: the most negative input, and the largest
-// magnitude for which exp in float32 is neither 0 nor infinite.
+// The range of finite inputs x that a tolerance depends on. `lowest` is the largest -x, at least 0.
+// `largest` is the largest |x| up to 104, beyond which exp in float32 is 0 or infinite.
 struct Reach {
   double lowest = 0, largest = 0;
 };
@@ -315,8 +315,8 @@ DerivedTolerance function_tolerance(const Case& c, const Machine& machine) {
   constexpr double kExpEnd = 104;
   Reach reach;
   for (const double x : c.input("x").view().values()) {
-    // For -infinity, the results of silu and GELU differ between units. NaN and other infinities
-    // give NaN or infinity on every unit.
+    // For -infinity, the results of silu and GELU differ between units. NaN and other infinities do
+    // not change the tolerance.
     if ((function == Function::kSilu || function == Function::kGelu) && x < 0 && std::isinf(x)) {
       refuse_case(c.name, "no tolerance can be derived: its inputs hold -infinity");
     }

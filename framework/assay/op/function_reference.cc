@@ -66,8 +66,8 @@ double exp_reference(double x) {
   return has_room_for_exp(x) ? exp(x).high : to_float64(quad::exp(x));
 }
 
-// Takes one step of Newton's iteration for exp(y) = x from the C library's y. The step squares the
-// error of y and leaves a third of its cube.
+// Corrects the C library's y = log(x). With off = x exp(-y) - 1, the correction is log(1 + off) to
+// second order, off - off^2 / 2. It leaves an error of about a third of off^3.
 double log_reference(double x) {
   if (!is_moderate(x) || std::abs(x - 1) < 0x1p-6) return to_float64(quad::log(x));
   const double y = std::log(x);

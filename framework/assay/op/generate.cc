@@ -99,7 +99,7 @@ Case generate_case(std::string_view op, const Recipe& recipe) {
   row.generate(recipe, c);
   for (const auto& [input, spec] : recipe.distributions) {
     if (c.inputs.count(input) != 0) continue;
-    // A name of one letter is similar to every other.
+    // A name of one or two letters is similar to too many others.
     const std::string near =
         input.size() < 3 ? "" : did_you_mean_aside(input, names_of(row.inputs));
     refuse("{} has no input '{}'{}: {}", op, input, near, inputs_text(row));

@@ -63,7 +63,7 @@ void check_sizes(const Recipe& recipe, const Case& c, std::size_t least, std::si
 // there is at least one size and each is at least 1.
 void draw_vectors(const Recipe& recipe, Case& to, const std::vector<const char*>& inputs);
 // The `generate` of an operator whose inputs all have the recipe's sizes as their shape. Makes
-// every input of the operator, and the optional ones if they are named.
+// every required input of the operator, and an optional one only if the recipe names it.
 void generate_vector(const Recipe& recipe, Case& to);
 // True if the case's operator has an input of this name.
 bool has_input(const Case& test_case, std::string_view input);

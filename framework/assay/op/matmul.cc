@@ -148,7 +148,9 @@ std::vector<double> left_out(const MatrixUnit& unit, const MatmulShape& s,
 }
 
 // Returns the bounds of m x n sums, with K split as the case describes. Each part is summed from 0,
-// and the parts are added to the bias in float32. Sums in any order may be split in any way.
+// and the parts are added to the bias in float32 or in the formats of the split. If no machine is
+// named and the formats are float32, the split is ignored, because the bound of sums in any order
+// covers it.
 SumBounds bounds_of_sums(const Case& c, const Machine& machine, const MatrixUnit& unit,
                          const MatmulShape& s, const std::vector<double>& a,
                          const std::vector<double>& b, const std::vector<double>& bias,
@@ -259,7 +261,8 @@ ExpectedErrors matmul_errors(const Case& c, const Machine& machine, int threads)
     return all;
   }
   require_known_errors(c);
-  // Parts of K are added in float32, as partial sums are that are promoted.
+  // Parts of K are added in float32, as partial sums are that are promoted. So product_model()
+  // treats a split as promotion. Sums in any order include every split.
   const bool any = is_any_machine(machine);
   const DotModel model = any ? *unit.model : *product_model(c, machine, output);
   for (std::int64_t batch = 0; batch < s.batch; ++batch) {

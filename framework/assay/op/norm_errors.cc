@@ -82,7 +82,8 @@ void softmax(const ChanceUnit& unit, Row& of, const Take& take) {
   }
   Uncertain sum = unit.sum(terms);
   if (unit.any_order) {
-    // log2(e) in float32 has an error of a quarter of the unit roundoff, the same for all terms.
+    // log2(e) in float32 has a relative error of about a quarter of the unit roundoff, the same for
+    // all terms. Half of the unit roundoff is counted.
     sum.variance += square(sum.value) * (of_exp + 2 * rounding) +
                     square(depths * unit_roundoff(*unit.unit) / 2);
   }

@@ -130,8 +130,8 @@ Tensor portable(const Operator& op, Tensor result, int threads) {
                                                  : with_positive_nans(std::move(result), threads);
 }
 
-// Returns the dtype of an input. It looks first at the inputs a, q and x, then at any other input,
-// then at the golden result.
+// Returns the dtype of an input. It looks first at the inputs a, q and x, where an 8-bit float
+// counts as float32, then at any other input, then at the golden result.
 const Format& format_of_any_input(const Case& c) {
   for (const char* first : {"a", "q", "x"}) {
     const Format* f = c.input_format(first);

@@ -56,7 +56,8 @@ struct Operator {
 
   // Returns the result on a machine, in call.output.
   Tensor (*run)(const Call&) = nullptr;
-  // Returns the exact result in call.output, computed without any code that `run` uses.
+  // Returns the exact result in call.output. It should not use the arithmetic of `run`, so that
+  // both do not have the same fault.
   Tensor (*reference)(const ReferenceCall&) = nullptr;
   // Returns the dtype of a result if the case has no `output_dtype`. If nullptr, it is the dtype of
   // the first input.
@@ -129,10 +130,10 @@ const Operator* find_operator(std::string_view name);
 //   of the reference, which is computed once for each kind of case.
 Tensor emulate(const Case& test_case, const Machine& machine, int threads = 0);
 
-// Returns the float32 accumulator from which emulate() would cast its result. The operator must be
-// one product, on a machine that sums it in an accumulator. Throws like emulate(). Also throws if
-// there is no such accumulator or if the result is not cast, which holds for integers and for
-// floats as wide as the accumulator.
+// Returns the float32 sums of all elements that emulate() would cast to its result. The operator
+// must be one product, on a machine that rounds its sums. Throws like emulate(). Also throws if the
+// machine sums exactly, or if the result is not cast, which holds for integers and for floats of at
+// least float32's precision.
 Tensor emulate_accumulator(const Case& test_case, const Machine& machine, int threads = 0);
 
 // Returns the golden result: the operator's reference, in float64 (integer results in their dtype).

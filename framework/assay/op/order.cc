@@ -364,8 +364,8 @@ LargestSums largest_sums(const SumOrder& order, const std::vector<double>& sizes
 
 namespace {
 
-// Returns (1 + x)^n - 1 by squaring, without a logarithm, because its last bit differs between C
-// libraries. `x` is above -1. The relative error is below 2^-45 for n below 2^40.
+// Returns (1 + x)^n - 1 by squaring. A logarithm is not used, because its last bit differs between
+// C libraries. `x` is above -1. The relative error is below 2^-45 for n below 2^40.
 double growth(double x, std::int64_t n) {
   const auto both = [](double a, double b) { return a + b + a * b; };
   double power = x, all = 0;

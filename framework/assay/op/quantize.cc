@@ -153,8 +153,9 @@ void require_nan(const Case& c, const Format& codes) {
   refuse_case(c.name, "x holds NaN or infinity, which {} cannot represent", codes.name);
 }
 
-// Returns the case's x, read as float32 or float64, with each block changed by change(values,
-// count, scale) and rounded to the result. Throws CaseError for a NaN if `codes` has none.
+// Returns the case's x, read as float32 or float64, with each stretch of a row that has one scale
+// changed by change(values, count, index), where `index` is that of the scale, and rounded to the
+// result's format. Throws CaseError for a NaN if `codes` has none.
 template <typename T, typename Change>
 Tensor changed_by_blocks(const Case& c, const ScaleGrid& grid, const Format& codes,
                          const Format& output, int threads, const Change& change) {

@@ -7,8 +7,9 @@ namespace assay {
 
 // Makes the inputs of a case. Sizes are N, C, H, W and n, the number of regions. Region i belongs
 // to image i modulo N. Its corners are whole numbers in units of 1 / spatial_scale pixels and lie
-// inside the image. There a rounding of a coordinate can move it across a pixel. If corners are
-// drawn, they are put in order. An offset is made only if it is named.
+// inside the image. The samples then lie near whole pixels, where a rounding can move a coordinate
+// to the next pixel. If corners are drawn, they are put in order. An offset is made only if it is
+// named.
 void generate_deform_roi_pool(const Recipe& recipe, Case& to);
 
 }  // namespace assay

@@ -91,7 +91,7 @@ void generate_scaled_matmul(const Recipe& recipe, Case& c) {
     Shape shape(sizes.begin(), sizes.end() - 3);
     shape.push_back(rows);
     shape.push_back(columns);
-    // K lies along the rows of b, and of a transposed a.
+    // K is the last dimension but one of b, and of a transposed a.
     add_quantized(recipe, c,
                   {name, "scale_" + name, name + "_scaling", shape, (name == "b") != transposed},
                   rules);

@@ -61,8 +61,8 @@ struct ScaledProduct {
   bool scales_change() const { return a.depth() > 0 || b.depth() > 0; }
 };
 
-// Cuts K into stretches where a scale changes. A stretch also ends after `interval` terms. 0 means
-// no limit.
+// Cuts K into stretches where a scale changes. If scales change along K, a stretch also ends after
+// `interval` terms; 0 means no limit.
 void cut(ScaledProduct& p, std::int64_t interval) {
   p.cuts = {0};
   std::int64_t since = 0;

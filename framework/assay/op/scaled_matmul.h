@@ -17,10 +17,11 @@ namespace assay {
 //
 // On a machine K is cut where a scale changes. The matrix unit sums each stretch from 0 to a
 // float32 P. The output, a float32 that starts from 0, becomes C = C + P s, with s = scale_a
-// scale_b rounded to float32. This is one multiply-add if `fused` is set, and a product and a sum
-// otherwise. The default of `fused` is the behaviour of the machine's vector unit; without such a
-// unit it is one rounding, as CUDA's compiler contracts it. This is block scaling as in DeepGEMM.
-// Scales that do not change along K are multiplied last, once, as in an epilogue.
+// scale_b rounded to float32 (the default of `scale_order`). This is one multiply-add if `fused` is
+// set, and a product and a sum otherwise. The default of `fused` is the behaviour of the machine's
+// vector unit; without such a unit it is one rounding, as CUDA's compiler contracts it. This is
+// block scaling as in DeepGEMM. Scales that do not change along K are multiplied last, once, as in
+// an epilogue.
 //
 // - `promotion_interval`: a stretch also ends after this number of terms. If scales are constant
 //   along K, the partial sums are promoted instead, and scaled once.
@@ -29,7 +30,7 @@ namespace assay {
 //
 // int8 is summed exactly in int32, and refused if K could overflow it.
 //
-// The golden result: compensated float64 sums of the dequantised operands, element by element.
+// The golden result is the exact sum of the dequantised operands' products, rounded once.
 //
 // Tolerance: rtol is half an ulp of the output. If the case's attribute `machine` names a machine,
 // atol is the largest of accumulation_bounds(). Otherwise it assumes float32 accumulation in any

@@ -20,11 +20,12 @@ namespace assay {
 // adds to the accumulation error.
 //
 // The bound depends on the operator:
-// - matmul: the bound of machine/unit_bound.h.
-// - reduce_sum, softmax, layernorm, rmsnorm, attention: from the roundings of their steps and their
-//   order, for every machine.
+// - matmul, dot: the bound of machine/unit_bound.h.
+// - reduce_sum, reduce_mean, softmax, layernorm, rmsnorm, attention: from the roundings of their
+//   steps and their order, for every machine.
 // - scaled_matmul: the bound of each stretch of K between two scales, times the scales, plus the
 //   float32 roundings when stretches are multiplied and summed.
+// - quantize: the largest distance of a correct code from the golden result.
 //
 // NaN and infinity in an operand, and sums that may overflow, remove the bound only of the elements
 // that they reach (held_bounds()).
@@ -57,9 +58,10 @@ class Unbounded {
 };
 
 // Returns the bound of an element of which nothing is known, because one of its steps may overflow:
-// twice the output's largest number. Every number and infinity is within it, so no correct result
-// fails. It does not accept a wrong result silently: the judge counts the element as blind, because
-// a zero in its place would pass. A verdict with more than half of such elements is untrusted.
+// twice the output's largest number, or a quarter of it for float64, where twice would overflow.
+// Every number and infinity is within it, so no correct result fails. It does not accept a wrong
+// result silently: the judge counts the element as blind, because a zero in its place would pass. A
+// verdict with more than half of such elements is untrusted.
 double no_bound(const Format& output);
 // Returns the bounds of elements as a tensor of this shape. A bound that is NaN belongs to an
 // element that a NaN or infinity of an operand reaches. It becomes 0, because the judge settles NaN
@@ -101,10 +103,10 @@ SumBounds sum_bounds(const Case& test_case, const Machine& machine, const DotMod
 std::vector<double> columns_of(std::span<const double> a, std::int64_t m, std::int64_t k,
                                std::int64_t first, std::int64_t last);
 
-// Returns a size for the maximum that a derived tolerance takes. Returns 0 if the size is NaN or
-// infinite: a NaN or infinity of an operand then reaches the element, and the judge settles that
-// before any arithmetic. Throws Refusal if the operand `name` is float64, whose own
-// sums may overflow.
+// Returns `size`, or 0 if it is NaN or infinite. A derived tolerance takes the largest of these
+// sizes. If a size is not finite, a NaN or infinity of an operand reaches the element, and the
+// judge settles that before any arithmetic. Throws Refusal for such a size if the operand `name` is
+// float64, whose own sums may overflow.
 double reached_size(const Case& test_case, const char* name, double size);
 
 // Throws Refusal, which names the case, if the machine has no matrix unit whose sums

@@ -29,8 +29,8 @@ Subnormals subnormals_of(const Case& test_case);
 // True if the machine has no vector unit, because CUDA's compiler contracts a * b + c by default.
 bool fused_of(const Case& test_case, const Machine& machine);
 // Returns the arithmetic of the machine's unit for operands of a format, as the case's attributes
-// change it: `fused`, `sum_dtype`, and `compute_dtype`, to which operands are widened first. Throws
-// Refusal if the machine has no unit for it.
+// change it: `saturate`, `subnormals`, `fused`, `sum_dtype`, and `compute_dtype`, to which operands
+// are widened first. Throws Refusal if the machine has no unit for it.
 VectorArithmetic arithmetic_of(const Call& call, const Format& input);
 
 // Returns the one float format of these inputs. Throws Refusal, which names the case

@@ -6,7 +6,7 @@
 // Element i of a tensor is addressed by (seed, stream, i). It has the same bits on every machine,
 // SIMD target and number of threads, and any part can be drawn separately. Values are computed in
 // float64 and rounded to the format once, ties to even. A value that is too large becomes infinity,
-// or the largest value if the format has no infinity and no NaN.
+// NaN if the format has NaN but no infinity, or the largest value if it has neither.
 #pragma once
 
 #include <array>

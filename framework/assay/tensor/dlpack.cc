@@ -40,7 +40,8 @@ const Format& format_of(const DLDataType& type) {
   for (const CodeRow& row : kCodes) {
     if (row.code == type.code && row.bits == type.bits) return format_named(row.format);
   }
-  // DLPack packs elements below 8 bits into bytes, but assay keeps each in a byte of its own.
+  // Dtypes below 8 bits have no row: DLPack packs their elements into bytes, but assay keeps each
+  // in a byte of its own.
   refuse("a DLPack tensor: assay does not read dtype code {} of {} bits; convert the tensor first",
          static_cast<int>(type.code), static_cast<int>(type.bits));
 }

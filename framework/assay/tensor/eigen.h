@@ -1,6 +1,6 @@
 // Views of Eigen matrices, arrays, maps and vectors; Eigen::half and Eigen::bfloat16 too. assay
 // needs no Eigen: the target that includes this header links Eigen3::Eigen itself. GoogleTests
-// include assay/matchers/eigen.h, which brings it.
+// include assay/matchers/eigen.h, which includes this header.
 //
 //   Eigen::MatrixXf c = a * b;
 //   TensorView v = view(c);   // shape [rows, cols], whatever the storage order
