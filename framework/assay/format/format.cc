@@ -85,7 +85,7 @@ ScaledInteger scaled_integer(double value) {
 // the gap (0 <= rest < 2^shift) beyond the lower code. `odd` is true if the lower code is odd.
 bool rounds_away(std::uint64_t rest, int shift, bool odd, bool is_negative, const Encoding& how) {
   if (rest == 0) return false;
-  const bool has_half = shift <= 64;  // for larger shifts, 53 bits are less than half
+  const bool has_half = shift <= 64;  // for larger shifts, a rest of 53 bits is below half
   const std::uint64_t half = has_half ? std::uint64_t{1} << (shift - 1) : 0;
   switch (how.rounding) {
     case Rounding::kNearestEven:

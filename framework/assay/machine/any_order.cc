@@ -106,7 +106,8 @@ void any_order_errors(const AnyOrderUnit& unit, std::int64_t n, std::int64_t col
       variance[w] = std::numeric_limits<double>::infinity();
       drift[w] = 0;
     } else if (grids[w] < unit.least) {
-      // Products lose their digits below the accumulator's smallest subnormal.
+      // Each term may lose half of the accumulator's smallest subnormal, because the digits below
+      // it are dropped.
       drift[w] += count * unit.least / 2;
     }
   }

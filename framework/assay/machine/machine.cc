@@ -88,7 +88,7 @@ constexpr DotModel kHopperDots[] = {
     hopper("tfloat32", 8),
     tensor_core("float8_e4m3fn", 32, 13, kMeasured, 13),
     tensor_core("float8_e5m2", 32, 13, kMeasured, 13),
-    chain("float32", kMeasured),  // plain cores compute float32, not the tensor cores
+    chain("float32", kMeasured),  // plain cores, not the tensor cores, compute float32
     integers(32, kMeasured, {IntegerOverflow::kWrap, kMeasured}),
 };
 constexpr DotModel kAmpereDots[] = {

@@ -117,7 +117,7 @@ struct UnitParameter {
                Known<ChunkOrder> DotModel::*, Known<IntegerOverflow> DotModel::*,
                Known<std::string_view> DotModel::*>
       field;
-  int low = 0, high = 0;  // of a number, which is whole
+  int low = 0, high = 0;  // limits of a whole number
 
   // True for integer accumulators, false for floats.
   bool is_of_integers() const {

@@ -76,7 +76,7 @@ inline std::int16_t exponent_of(double value, int least) {
   if (value == 0) return simd::kNoExponent;
   std::uint64_t bits;
   std::memcpy(&bits, &value, sizeof bits);
-  // No input is a subnormal float64.
+  // No number of an input format is a subnormal float64, so the exponent field gives its exponent.
   return static_cast<std::int16_t>(std::max(static_cast<int>((bits >> 52) & 0x7ff) - 1023, least));
 }
 

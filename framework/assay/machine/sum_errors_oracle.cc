@@ -125,7 +125,7 @@ class Chain {
         if (by_chunks_) {
           sum.add(cut_products(first, last, -Uncertain::kAnyGrid, product));
         } else {
-          Uncertain products;  // sum without the accumulator, which is usually exact
+          Uncertain products;  // this sum without the accumulator is usually exact
           for (std::int64_t k = first; k < last; ++k) {
             Uncertain p = product(k).number;
             if (model_.rounds_products()) p.round(accumulator_);

@@ -136,7 +136,7 @@ RoundingCounts rounding_counts(const DotModel& model, std::int64_t k) {
     if (part > 0) chunks = chunks * static_cast<double>(k / part) + ceil_of(k % part, chunk);
   }
   counts.all = counts.inexact = chunks;
-  if (model.kept_bits.value > 0) return counts;  // one rounding for each chunk, in any order
+  if (model.kept_bits.value > 0) return counts;  // one rounding for each chunk, whatever `order` is
   if (model.order.value == ChunkOrder::kFused) {
     if (!rounds_products) return counts;
     counts.all += products;

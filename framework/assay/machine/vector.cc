@@ -46,7 +46,7 @@ double saturated(const Format& f, double value) {
 // to odd, or the result of a float64 operation.
 double written(const VectorArithmetic& unit, double value) {
   const double rounded = round_to(*unit.format, value, Rounding::kNearestEven, unit.overflow);
-  const bool saturate = unit.overflow == Overflow::kSaturate;  // round_to does not change float64
+  const bool saturate = unit.overflow == Overflow::kSaturate;  // as round_to() did already
   return flushed(unit, saturate ? saturated(*unit.format, rounded) : rounded);
 }
 

@@ -383,7 +383,8 @@ AttentionBounds bounds_of_attention(const Case& c, const Machine& machine) {
       std::fill_n(to, a.width, kNan);
       return;
     }
-    // Weights below exp(-104) are lost, whatever their error is.
+    // Weights below exp(-104) become 0 in float32, whatever their error is. So larger distances
+    // from the largest score do not count.
     const double depth = std::min(most - lowest, 104.0);
     const double weight = (1 + f) * std::exp(2 * off + u * depth * static_cast<double>(tiles)) - 1;
     // The share of the sum of weights that may be lost. Weights are not negative.

@@ -75,7 +75,7 @@ std::uint64_t convert(const Conversion& how, std::uint64_t bits) {
   }
   if (how.overflow == Overflow::kSaturate) {
     if (std::isnan(value)) value = 0;
-    // encode() does not saturate float64, so infinities are limited here.
+    // Limits infinities of a float64 result. encode() would limit them, too.
     if (how.to.precision == 53) {
       value = std::clamp(value, -max_finite(how.to), max_finite(how.to));
     }

@@ -22,7 +22,7 @@ constexpr std::int64_t kMostSamples = 1 << 20;  // of one bin
 // The case's operands and parameters, checked.
 struct Pool {
   std::int64_t batch, channels, height, width, rois, pooled_height, pooled_width, sampling_ratio;
-  double scale, gamma;  // a kernel gets them in float32
+  double scale, gamma;  // a kernel reads these two numbers in float32
   std::vector<double> boxes, shifts;
 
   // Extents of one region along a dimension d. d = 0 is the width, and d = 1 is the height.

@@ -234,7 +234,7 @@ Tensor matmul_bounds(const Case& c, const Machine& machine, int threads) {
     const SumBounds sums = bounds_of_sums(c, machine, unit, s, unit.operand(a), unit.operand(b),
                                           bias, unbounded, threads);
     for (const double error : sums.error) {
-      // The total is rounded once to the output's format.
+      // The last rounding is relative to the total with its error, so the bound grows by its share.
       bounds.push_back(error * (1 + unit_roundoff(output)));
     }
   }

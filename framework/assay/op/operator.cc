@@ -281,7 +281,8 @@ std::string why_not_output(const Case& c, const Format& format) {
   const bool is_open = c.output().output_dtype_is_open;
   const bool is_said = c.attributes.count("output_dtype") != 0;
   const bool has_inputs = !c.inputs.empty() || !c.unread_inputs.empty();
-  // Outputs of random draws, which are compared with a law, may have any dtype.
+  // Outputs of random draws, which are compared with a probability distribution, may have any
+  // dtype.
   if (!is_said && !has_inputs && !golden) return "";
   const Format& wanted = output_format(c);
   if (&wanted == &format) return "";

@@ -62,7 +62,7 @@ struct ScaledProduct {
 };
 
 // Cuts K into stretches where a scale changes. If scales change along K, a stretch also ends after
-// `interval` terms; 0 means no limit.
+// `interval` terms. If `interval` is 0, there is no such limit.
 void cut(ScaledProduct& p, std::int64_t interval) {
   p.cuts = {0};
   std::int64_t since = 0;
