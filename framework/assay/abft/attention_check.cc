@@ -34,7 +34,8 @@ Attention attention_of(const Case& c) {
   return {attention_shape(c), c.input("q"), c.input("k"), c.input("v"), c.integer("tile")};
 }
 
-// Returns the reason why the check cannot judge such outputs. Empty if it can.
+// Returns the reason why checksums with these options cannot judge an output of this attention and
+// format. Empty if they can.
 std::string why_not(const Attention& a, const Format& output, const AbftOptions& options) {
   const ThresholdSpec& spec = options.spec;
   if (spec.threshold->name != kDefaultThreshold || spec.columns ||

@@ -1,4 +1,5 @@
-// Confirms checks above their threshold: compares each element with the operands.
+// Confirms checks above their threshold: compares each element with its reference, which comes from
+// the operands or is the golden result.
 #pragma once
 
 #include <cmath>

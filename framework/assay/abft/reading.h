@@ -16,8 +16,9 @@ struct Reading {
   double difference = 0, threshold = 0;
   // Variance of `difference`. NaN if it is not known.
   double variance = std::numeric_limits<double>::quiet_NaN();
-  bool checkable = true;  // false if an operand or the checksum is not finite
-  bool below = false;     // true if the row sum is smaller than the checksum
+  // False if an operand or the checksum is not finite, or if infinite or NaN elements are right.
+  bool checkable = true;
+  bool below = false;  // true if the row sum is smaller than the checksum
 
   // z() is the difference over its standard deviation, and z_square() is its square. Both are NaN
   // if the deviation is not known.

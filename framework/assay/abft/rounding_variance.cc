@@ -116,8 +116,8 @@ BoundForm rounding_variance_form(const RowForms& rows, std::int64_t i, std::int6
   form.has_variance = true;
   form.kappa = form.deviations = rows.kappa();
   if (!own || product.from_golden) {
-    // This covers the cast of C. A float32 result has no cast: its last accumulation is its
-    // rounding.
+    // `ulp_weight` and `half_ulps` cover the cast of C. A float32 result has no cast: its last
+    // accumulation is its rounding.
     form.ulp_weight = 1.0 / (product.options.spec.coarse ? 8 : 12);
     form.half_ulps = 0.5;
     // The tail of n errors is at least that of one uniform error with the same variance, sqrt(3)
@@ -132,8 +132,8 @@ BoundForm rounding_variance_form(const RowForms& rows, std::int64_t i, std::int6
       form.constant = rows.prepared().constants[at(i * product.groups() + g)];
       return form;
     }
-    // If there is no tolerance either, allows for a float32 accumulation of a few thousand terms:
-    // for each element 2^-16 of the row's root mean square.
+    // If neither operands nor a tolerance are given, allows for a float32 accumulation of a few
+    // thousand terms: for each element 2^-16 of the row's root mean square.
     form.per_square = 0x1p-32 / (rows.kappa() * rows.kappa());
     return form;
   }

@@ -158,7 +158,7 @@ std::uint64_t round_scale(const Format& f, double absolute, const Encoding& how)
   if (absolute <= std::ldexp(1.0, -f.bias)) return 0;
   const ScaledInteger split = scaled_integer(absolute);
   const int width = static_cast<int>(std::bit_width(split.significand)) - 1;
-  // This format has one bit of precision. So the last bit that to_odd looks at is that of the
+  // A scale format has one bit of precision. So the last bit that to_odd looks at is that of the
   // exponent. A tie goes to the larger power, as PyTorch and ml_dtypes have it.
   const auto code = static_cast<std::uint64_t>(std::int64_t{split.exponent} + width + f.bias);
   const std::uint64_t rest = split.significand & low_mask(width);
@@ -425,7 +425,7 @@ std::uint64_t encode(const Format& f, double value, const Encoding& how) {
        (mode == Rounding::kUp && is_negative) || (mode == Rounding::kDown && !is_negative));
   const std::uint64_t largest = max_code(f);
   if (f.specials == Specials::kScale) {
-    // These formats have no sign and no zero. Zero gets the code of the smallest value, and a
+    // Scale formats have no sign and no zero. Zero gets the code of the smallest value, and a
     // negative number has no code.
     if (value < 0) return saturate ? 0 : nan_code(f, false);
     const std::uint64_t code = std::isinf(value) ? largest + 1 : round_scale(f, value, how);

@@ -28,11 +28,11 @@ struct AnyOrderUnit {
 // The number of sums that any_order_errors() computes side by side.
 inline constexpr std::int64_t kAnyOrderColumns = simd::kSummedColumns;
 
-// Computes the errors of `columns` (1 or kAnyOrderColumns) sums of n terms each, in the units of
-// the terms. `terms` is n x columns, row-major. The terms may already have been rounded one by one
-// before they are added. `grids` has one value for each sum: the largest power of 2 that divides
-// all of its terms, infinity if all terms are 0, and 0 if there is no such power. Writes one value
-// for each sum to `variance` (in squared units) and to `drift`:
+// Computes the variance and the drift of the errors of `columns` (1 or kAnyOrderColumns) sums of n
+// terms each, in the units of the terms. `terms` is n x columns, row-major. The terms may already
+// have been rounded one by one before they are added. `grids` has one value for each sum: the
+// largest power of 2 that divides all of its terms, infinity if all terms are 0, and 0 if there is
+// no such power. Writes one value for each sum to `variance` (in squared units) and to `drift`:
 //
 //   0, 0          if every partial sum in every order is exact: sum |t| <= 2^precision grid
 //   infinity, 0   if a partial sum may overflow
@@ -40,7 +40,7 @@ inline constexpr std::int64_t kAnyOrderColumns = simd::kSummedColumns;
 //                 the sum s, Q = sum t^2, the range R of the partial sums from 0 to s, and Q_L the
 //                 sum of the squares of the sums of L strided lanes, L a power of 2 up to 1024.
 //                 The drift is not 0 if the terms' remainders have one sign, as those of equal
-//                 terms do.
+//                 terms do, if the unit truncates, or if terms have digits below `least`.
 //
 // Throws nothing. The result does not depend on the number of columns.
 void any_order_errors(const AnyOrderUnit& unit, std::int64_t n, std::int64_t columns,

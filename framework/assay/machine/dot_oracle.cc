@@ -170,8 +170,8 @@ double add_chunk(const Unit& unit, const Terms& terms, double c) {
   }
   if (!std::isfinite(specials)) return specials;
   if (model.kept_bits.value > 0) {
-    // As measured, a truncated sum beyond the accumulator's range is infinite too, and a sum that
-    // is truncated to zero loses its sign.
+    // As measured, a sum beyond the accumulator's range becomes infinite, also if the unit
+    // truncates it, and a sum that is truncated to zero loses its sign.
     const double sum =
         model.sum_bits.value > 0 ? joined_sum(unit, terms, c) : aligned_sum(unit, terms, c);
     if (std::abs(sum) >= 2 * std::ldexp(1.0, std::ilogb(max_finite(unit.accumulator)))) {

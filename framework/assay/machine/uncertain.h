@@ -120,11 +120,11 @@ struct SumErrors {
 // in float32.
 enum class StartOfSum : std::uint8_t { kFirst, kAddedLast };
 
-// Returns the errors of m x n sums of k products on a unit. The parameters are those of
-// sum_bounds() in machine/unit_bound.h. Each sum goes through the model's roundings in order. The
-// ulp of each rounding is taken from the exact partial sum, as if no earlier rounding had changed
-// it. `without_last` leaves out the last rounding of each sum. The result does not depend on
-// `threads`.
+// Returns the mean and variance of the errors of m x n sums of k products on a unit. The parameters
+// are those of sum_bounds() in machine/unit_bound.h. Each sum goes through the model's roundings in
+// order. The ulp of each rounding is taken from the exact partial sum, as if no earlier rounding
+// had changed it. `without_last` leaves out the last rounding of each sum. The result does not
+// depend on `threads`.
 SumErrors sum_errors(const DotModel& model, std::int64_t m, std::int64_t n, std::int64_t k,
                      const std::vector<double>& a, const std::vector<double>& b,
                      const std::vector<double>& start, StartOfSum starts, bool without_last,

@@ -31,8 +31,8 @@ struct SumBounds {
   std::vector<double> error;  // upper bound of |accumulated - exact| of each sum
 };
 
-// Explains why such sums of k products have no bound. Empty if they have one. `starts` is true if
-// they do not start at 0.
+// Explains why the unit's sums of k products have no bound. Empty if they have one. `starts` is
+// true if the sums do not start at 0.
 std::string why_no_sum_bounds(const DotModel& model, std::int64_t k, bool starts);
 
 // Returns the bounds of m x n sums of k products, for row-major a (m x k) and b (k x n) of finite

@@ -154,7 +154,7 @@ Tensor elementwise_reference(const ReferenceCall& call) {
   return result;
 }
 
-// The errors are those of one rounding, and of the product's rounding if it is not fused.
+// The expected errors are those of one rounding, and of the product's rounding if it is not fused.
 template <const Operation& operation>
 ExpectedErrors elementwise_errors(const Case& c, const Machine& machine, int) {
   const Format& output = output_format(c);

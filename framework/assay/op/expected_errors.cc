@@ -46,7 +46,8 @@ AnyOrderUnit any_order_unit(const DotModel& model) {
   return unit;
 }
 
-// Raises the errors of m x n sums, of k products and `start` each, to those of sums in any order.
+// Raises the expected errors of m x n sums, of k products and `start` each, to those of sums in any
+// order.
 void raise_to_any_order(const AnyOrderUnit& unit, std::int64_t m, std::int64_t n, std::int64_t k,
                         const std::vector<double>& a, const std::vector<double>& b,
                         const std::vector<double>& start, int threads, ExpectedErrors& errors) {

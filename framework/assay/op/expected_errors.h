@@ -12,8 +12,8 @@
 
 namespace assay {
 
-// The errors that a result has before its last rounding. The last rounding is to nearest even, and
-// the exact value tells its error: see gate/error_test.h. Arrays are row-major over the result.
+// The expected errors of a result before its last rounding. The last rounding is to nearest even,
+// and the exact value tells its error: see gate/error_test.h. Arrays are row-major over the result.
 struct ExpectedErrors {
   std::vector<double> mean = {}, variance = {};
   // The largest distance of the true mean from `mean`, on both sides.
@@ -41,19 +41,19 @@ struct ExpectedErrors {
 // format of the last rounding, or 0 if there is no such rounding.
 double mean_square(const ExpectedErrors& errors, std::size_t i, double deviation, double ulp);
 
-// Returns the errors of a case's elements by the operator's rule. A variance is infinite if a sum
-// in some order may overflow. Operand values that are NaN or infinite count as 0, because the
-// elements that they reach are not finite and are not tested. Throws Refusal with the
-// reason if theory does not cover the case: operators without a rule, and units that flush
-// subnormal numbers that the case has.
+// Returns the expected errors of a case's elements by the operator's rule. A variance is infinite
+// if a sum in some order may overflow. Operand values that are NaN or infinite count as 0, because
+// the elements that they reach are not finite and are not tested. Throws Refusal with the reason if
+// theory does not cover the case: operators without a rule, and units that flush subnormal numbers
+// that the case has.
 ExpectedErrors expected_errors(const Case& test_case, const Machine& machine, int threads = 0);
 
 // Returns the values, with 0 for each NaN and infinity.
 std::vector<double> finite_or_zero(std::vector<double> values);
 
-// Returns the errors of m x n sums of products on a machine, or in any order if the machine is
-// any_machine() (see machine/any_order.h). All values are finite. `output` is the format that the
-// sums are rounded to.
+// Returns the expected errors of m x n sums of products on a machine, or in any order if the
+// machine is any_machine() (see machine/any_order.h). All values are finite. `output` is the format
+// that the sums are rounded to.
 ExpectedErrors expected_sums(const Case& test_case, const Machine& machine, const DotModel& model,
                              const Format& output, std::int64_t m, std::int64_t n, std::int64_t k,
                              const std::vector<double>& a, const std::vector<double>& b,

@@ -11,9 +11,10 @@ namespace assay {
 // count. Throws Refusal if roundings leave no digit of a row, or if a step may leave its range.
 DerivedTolerance norm_tolerance(const Case& test_case, NormKind kind);
 
-// Returns such an error for each element, without the conversion to the output's format: float64,
-// of x's shape. A row or element for which no bound can be derived gets none, and the others keep
-// theirs (held_bounds() of op/sum_bound.h). Throws Refusal if no element has a bound.
+// Returns for each element the largest error that the roundings of all steps can add up to on any
+// machine, without the conversion to the output's format: float64, of x's shape. A row or element
+// for which no bound can be derived gets none, and the others keep theirs (held_bounds() of
+// op/sum_bound.h). Throws Refusal if no element has a bound.
 Tensor norm_bounds(const Case& test_case, NormKind kind);
 
 }  // namespace assay

@@ -102,8 +102,8 @@ void softmax(const ChanceUnit& unit, Row& of, const Take& take) {
   }
 }
 
-// Computes the errors of layernorm and rmsnorm without a machine. They cover every form that
-// correct kernels compute, with the weight w and the bias b:
+// Computes the expected errors (mean and variance, not bounds) of layernorm and rmsnorm without a
+// machine. They cover every form that correct kernels compute, with the weight w and the bias b:
 //
 //   the result as ((x - m) f) w + b, or as x (f w) + (b - m f w), which rounds x f w and m f w
 //   the mean m by a sum in any order times a rounded 1 / n, or updated with every element
@@ -169,8 +169,8 @@ void normalised_in_any_order(const Norm& norm, const ChanceUnit& unit, Row& of,
   }
 }
 
-// Computes the errors of layernorm and rmsnorm up to the product with the reciprocal root, before
-// weight and bias.
+// Computes the expected errors of layernorm and rmsnorm on a machine, up to the product with the
+// reciprocal root, before weight and bias.
 template <typename Take>
 void normalised(const Norm& norm, const ChanceUnit& unit, Row& of, const Take& take) {
   const RoundingStep after(*unit.after);

@@ -347,7 +347,8 @@ Tensor reduce_bounds(const Case& c, const Machine& machine, int) {
   return held_bounds(output, reduced_shape(c), std::move(sums), unbounded);
 }
 
-// The errors are the roundings of each sum in its order, and of the mean's quotient.
+// The expected errors are those of the roundings of each sum in its order, and of the mean's
+// quotient.
 template <Reduce what>
 ExpectedErrors reduce_errors(const Case& c, const Machine& machine, int threads) {
   const Format& output = output_format(c);

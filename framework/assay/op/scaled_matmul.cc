@@ -283,9 +283,9 @@ Tensor scaled_matmul_bounds(const Case& c, const Machine& machine, int threads) 
   return held_bounds(output_format(c), s.output, std::move(bounds), unbounded);
 }
 
-// Raises the errors of one matrix to those of kernels that apply the scales to the operands first,
-// or to parts of a stretch. Such kernels sum float32 operands, which are themselves rounded, in any
-// order.
+// Raises the expected errors of one matrix to those of kernels that apply the scales to the
+// operands first, or to parts of a stretch. Such kernels sum float32 operands, which are themselves
+// rounded, in any order.
 void raise_to_scaled_operands(const Case& c, const ScaledProduct& p, std::int64_t batch,
                               int threads, ExpectedErrors& errors) {
   const MatmulShape& s = p.shape;
@@ -308,8 +308,8 @@ void raise_to_scaled_operands(const Case& c, const ScaledProduct& p, std::int64_
   }
 }
 
-// The errors are those of each stretch's sum by the unit, times its scale, and of the float32 sum
-// of the stretches.
+// The expected errors are those of each stretch's sum by the unit, times its scale, and of the
+// float32 sum of the stretches.
 ExpectedErrors scaled_matmul_errors(const Case& c, const Machine& machine, int threads) {
   require_matrix_unit(c, machine);
   ScaledProduct p = product_of(c);

@@ -146,7 +146,7 @@ ASSAY_FORMAT_OF(std::uint64_t, "uint64")
 ASSAY_FORMAT_OF(bool, "bool")
 ASSAY_FORMAT_OF(std::complex<double>, "complex128")
 ASSAY_FORMAT_OF(std::complex<float>, "complex64")
-// These types are also C++23's std::float16_t and std::bfloat16_t.
+// _Float16 and __bf16 are also C++23's std::float16_t and std::bfloat16_t.
 #ifdef ASSAY_HAS_FLOAT16
 ASSAY_FORMAT_OF(_Float16, "float16")
 #endif
