@@ -34,8 +34,8 @@ struct CalibrationPlan {
 };
 
 struct Calibration {
-  // The number of rows, and of skipped ones. A row is skipped if its checksum is 0, or if its
-  // checksum or row sum is NaN or infinite.
+  // The number of rows that count, and of skipped ones. A row is skipped if its checksum is 0, or
+  // if its checksum or row sum is NaN or infinite.
   std::int64_t rows = 0, skipped = 0;
   double e_max = 0;  // largest |difference| / |checksum| seen
   // Mean and standard deviation of the signed relative difference.

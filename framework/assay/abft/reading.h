@@ -16,7 +16,8 @@ struct Reading {
   double difference = 0, threshold = 0;
   // Variance of `difference`. NaN if it is not known.
   double variance = std::numeric_limits<double>::quiet_NaN();
-  // False if an operand or the checksum is not finite, or if infinite or NaN elements are right.
+  // False if an operand or the checksum is not finite, or if the check sums infinite or NaN
+  // elements that are right.
   bool checkable = true;
   bool below = false;  // true if the row sum is smaller than the checksum
 

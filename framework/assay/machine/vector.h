@@ -1,6 +1,7 @@
 // The arithmetic of emulated vector units: elementwise operations and reductions. Every operation
 // is the exact result, rounded once (to nearest even) to the format that the unit computes in, with
-// the unit's policies for overflow and subnormal numbers.
+// the unit's policies for overflow and subnormal numbers. There are two exceptions: a multiply-add
+// rounds its product first if the unit does not fuse, and functions round a float64 result.
 #pragma once
 
 #include <cstdint>

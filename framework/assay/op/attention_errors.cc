@@ -127,7 +127,9 @@ struct PaddedRows {
 // One row's results, errors and factors, with one number for each column.
 struct RowErrors {
   std::vector<double> out, mean, variance;
-  std::vector<double> cooler, off;  // without a machine
+  // The effect on each column's average of the weights' `depth` and of their `drift`
+  // (simd::WeightedAverage). Used only if no machine is named.
+  std::vector<double> cooler, off;
   explicit RowErrors(std::size_t width)
       : out(width), mean(width), variance(width), cooler(width), off(width) {}
 };
