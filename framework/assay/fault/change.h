@@ -93,9 +93,9 @@ void require_fits(const Change& change, const Format& format);
 //   format with one zero, and for integers 0 and the most negative value.
 // - `exponent` of hifloat8 takes the bits that are exponent bits by this element's prefix. It is
 //   not injectable if there are fewer than k.
-// - `carry` moves a float's bits below the sign as one number. It can run into the exponent, and
-//   on to infinity and NaN. It moves integers by 2^bit within their range. A step that would leave
-//   the field is not drawn.
+// - `carry` moves a float's bits below the sign as one number. It can run into the exponent, and on
+//   to infinity and NaN. It moves integers by 2^bit within their range. A step out of the field is
+//   never taken. If no other step is allowed, the change is not injectable.
 // - `add` of a value rounds the float64 sum to the format, to nearest even. Integers add the value
 //   rounded to a whole number, and saturate. If the value is too small to change the element, the
 //   result has the same bits. That counts as is_masked(), not as not injectable.

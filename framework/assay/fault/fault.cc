@@ -124,7 +124,7 @@ Injection inject(Tensor& output, const FaultSpec& spec, std::uint64_t stream) {
   require_in_output(spec);
   const SitePlaces places(spec, output.shape());
   // Places and their changes are drawn from separate streams of random numbers. So the same seed
-  // breaks the same places with any change.
+  // breaks the same places with any change that all of them can take.
   Random random(spec.seed, stream), of_change(spec.seed, ~stream);
   Injection done;
   std::set<std::int64_t> taken;

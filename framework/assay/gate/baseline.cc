@@ -12,9 +12,9 @@
 namespace assay {
 namespace {
 
-// The metrics whose growth is reported: the largest error, the error of all elements, and an error
-// in ulps of the output, which shows errors of small elements. The latter is the 99th percentile,
-// because a single element next to 0 decides the largest error in ulps.
+// The metrics whose growth is reported: the largest error, the error of all elements, an error in
+// ulps of the output, which shows errors of small elements, and the used share of the bound. The
+// error in ulps is the 99th percentile, because a single element next to 0 decides the largest one.
 constexpr std::string_view kWatched[] = {"max_abs_error", "rmse", "p99_ulp", kBoundShare};
 
 // Returns the verdict that represents a case: the first one with metrics. Returns nullptr if no

@@ -54,7 +54,7 @@ Baseline updated(const Baseline& old, const GateReport& report, const IsChosen& 
 // - for the RMSE of a case that is judged by its expected error, what chance allows;
 // - the fraction kUnknownNoise.
 //
-// A case that already fails, or is excused, is not compared.
+// A case that does not pass is not compared.
 struct BaselineComparison {
   std::size_t compared = 0;  // number of cases that both the report and the baseline have
   std::vector<std::string> notes = {};  // notes for the reader of the report

@@ -330,8 +330,9 @@ std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
       refuse_case(c.name, e.what());
     }
     if (asked_standard && bound && bound->as_published) refuse_policies(*bound, request);
-    // A requested tolerance replaces those of standards with a tolerance. It is applied in addition
-    // to ulp(n), bit_equal and rules without an atol.
+    // A requested tolerance replaces the case's own bound, and requested standards with the rule
+    // atol + rtol |expected|. It is applied in addition to requested standards with another rule,
+    // such as ulp(n) and bit_equal.
     const bool by_tolerance =
         !bound || bound->rule == Rule::kTolerance || bound->rule == Rule::kIndices;
     if (asked_tolerance && (by_tolerance || !asked_standard)) {

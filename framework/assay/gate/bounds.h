@@ -43,15 +43,16 @@ struct BoundRequest {
 // they read any case.
 void check_request(const BoundRequest& request);
 
-// Returns the standards that the case itself names, joined by commas in its attribute `standard`.
+// Returns the standards that the case itself names: those in its attribute `standard`, which
+// separates them by commas.
 std::vector<std::string> case_standards(const Case& test_case);
 
 // True if the request or the case names a bound for every output dtype. A case does so by its
 // attributes rtol, atol or standard. `header` may be a case without its data.
 bool names_bound(const Case& header, const BoundRequest& request);
 
-// A bound that a case is judged by, or the reason why it has no bound (the standard has no row for
-// the dtype).
+// A bound that a case is judged by, or the reason why it has no bound: for example, the standard
+// has no row for the dtype.
 struct ChosenBound {
   std::optional<Bound> bound;
   std::string standard;

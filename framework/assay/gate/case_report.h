@@ -88,7 +88,7 @@ struct CaseReport {
   Outcome outcome() const;
   // Returns the worst outcome of all verdicts, including that of the checksums, without the remark.
   Outcome judged() const;
-  // True if the gate passes with this case.
+  // True if the case passes, or is a known failure that is excused.
   bool passes() const;
   // Returns how bad the result is, as a number that is smaller for worse results. The order is:
   // cases that could not be read, failures, cases that are not comparable, untrusted ones, known

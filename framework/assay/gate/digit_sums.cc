@@ -7,8 +7,8 @@ namespace assay {
 DigitSums::DigitSums(const TensorView& elements, int terms, int threads)
     : size_(elements.size()), width_(static_cast<std::size_t>(terms) + 1), threads_(threads) {
   constexpr std::int64_t kMostStretches = 256, kShortest = 8192, kBlock = 512;
-  // If the tensor is not very large, each part has at most this many entries, so that a part's
-  // table fits into a core's own cache.
+  // If the tensor is not very large, a part has fewer than this many entries on average, so that a
+  // part's table fits into a core's own cache.
   constexpr std::uint64_t kOfPart = 8192;
   constexpr int kMostBits = 8;
   const auto n = static_cast<std::size_t>(size_);

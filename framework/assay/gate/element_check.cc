@@ -98,7 +98,8 @@ Verdict ElementCheck::judge(const TensorView& output, const TensorView& expected
     by_chance->settle_doubt(output, expected, options, own);
     return own;
   }
-  // The own bound does not fail this output, so the check by the expected error decides.
+  // The own bound does not fail this output. The check by the expected error decides if it fails
+  // the output, or if only this check passes it.
   if (chance != Outcome::kFail && (own_passes || chance != Outcome::kPass)) return own;
   Verdict decided = by_chance->judge_alone(output, expected, options);
   by_chance->settle_doubt(output, expected, options, decided);
@@ -246,7 +247,7 @@ void hold_against_machine(const Case& c, const Format& output, const Machine& ma
     for (Limit& limit : check.bound->limits) {
       for (const LimitReading& r : v.readings) {
         const bool is_of_it = r.limit.statistic == limit.statistic;
-        // Right results may have errors as small as this.
+        // A right result has errors below the lower limit, so this limit is dropped.
         if (is_of_it && r.value < limit.parameter) limit.parameter = 0;
       }
     }

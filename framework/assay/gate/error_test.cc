@@ -54,9 +54,11 @@ struct LineShare {
 
 // The sums over the elements of a stretch.
 struct ErrorSums {
-  // Sums of weighted squares of the errors.
+  // Predicted sums of the weighted squares of the errors, and in `largest` the largest step of one
+  // term.
   double expected = 0, high = 0, low = 0, largest = 0;
-  // Sums of the errors towards zero, in ulps of the output.
+  // For the mean error in ulps of the output, which is above 0 for errors away from zero: the sums
+  // of its weights, of the drifts, and of the weighted mean errors.
   double weights = 0, drift = 0;
   std::array<double, kParts> centre = {};
   std::vector<LineShare> lines;

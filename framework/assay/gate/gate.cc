@@ -81,7 +81,7 @@ JudgeOptions judge_options(const GateRequest& request) {
           .mismatch_map = request.mismatch_map};
 }
 
-// Applies each corruption to an output that passed, and returns the outcomes of the checks.
+// Applies each mutation to an output that passed, and returns the outcomes of the checks.
 std::vector<MutationResult> try_mutations(const Case& c, const TensorView& output,
                                           const std::vector<ElementCheck>& checks,
                                           const std::optional<ChecksumOptions>& checksums,

@@ -58,8 +58,8 @@ CaseReport gate_emulated(const Case& test_case, const Machine& machine, const Ga
                          Origin origin = {}, std::optional<Tensor>* output = nullptr,
                          Epilogue* epilogue = nullptr);
 
-// Returns a report without verdicts: the name, operator and tags of the case, and the dtype and
-// shape of its golden result.
+// Returns a report without verdicts: the name, operator and tags of the case. If the case has one
+// output, and this has a golden result, also the output's dtype and the golden result's shape.
 CaseReport report_of(const Case& test_case);
 
 // Returns the checks of a tensor against another one, without a case: one check for each standard.

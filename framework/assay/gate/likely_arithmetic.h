@@ -25,8 +25,8 @@ namespace assay {
 //
 // "errors as large as those of ..." names sums that are kept in fewer bits in an unknown order. The
 // sizes of the errors must follow that theory from element to element. They must follow it clearly
-// better than one size for all elements, or a share of each golden result. They must agree with it
-// within a factor of 1.25.
+// better than one size for all elements, a share of each golden result, or the errors of right
+// arithmetic. They must agree with it within a factor of 1.25.
 //
 // For a product of more than 32 x 32 elements, a sample of 32 x 32 is examined.
 std::string likely_arithmetic(const Case& test_case, const Machine& machine,

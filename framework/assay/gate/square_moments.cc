@@ -9,8 +9,8 @@ namespace assay {
 
 // By Poisson's summation formula, the values of a rounded normal number have the moments of the
 // number and of the rounding, except for a part exp(-2 pi^2 (deviation / ulp)^2) < 1e-4. For
-// formats of fewer than 8 bits, the ulp changes within that reach. For these formats, the sum
-// covers each value up to a deviation of 4 ulps.
+// formats of fewer than 7 mantissa bits, the ulp changes within that reach. For these formats, the
+// sum covers each value up to a deviation of 4 ulps.
 LastRounding::LastRounding(const Format& format)
     : NearestRounding(format), smooth_(format.mantissa_bits() < 7 ? 4 : 0.7) {}
 

@@ -174,7 +174,7 @@ std::vector<Choice> choices_of(const Case& c) {
   return choices;
 }
 
-// Returns the vector units with different functions, each only once.
+// Returns the vector units, but only one of those with the same formats, policies and tanh.
 std::vector<const VectorModel*> distinct_units() {
   std::vector<const VectorModel*> units;
   for (const VectorModel& model : vector_models()) {

@@ -85,7 +85,7 @@ SearchResult search_near(const Sums& s, const Sums& before, const std::vector<Ca
 // A group of outputs of which the search assumes that one unit computed them.
 struct GroupUnit {
   std::vector<Candidate> known;  // models, with K undivided, that explain all outputs of the unit
-  std::size_t anchor = 0;        // the last output that ruled out some of `known`
+  std::size_t anchor = 0;        // the last output that joined the unit
   int in_vain = 0;               // number of searches near `known` since then that found nothing
 };
 

@@ -253,8 +253,9 @@ class LaneSums {
 
 namespace {
 
-// Returns the candidates of a group that agree with the recorded elements. Tries element by element
-// until few candidates are left. `tried` receives the number of elements that were tried.
+// Returns the candidates of a group that give the recorded value of every element that was tried.
+// Tries element by element until few candidates are left. `tried` receives the number of elements
+// that were tried.
 Group left_of(const Sums& s, const Operands& operands, std::span<const Candidate> candidates,
               Group group, std::span<const std::int64_t> elements, std::size_t& tried) {
   const Candidate& first = candidates[group[0]];

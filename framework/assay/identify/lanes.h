@@ -33,7 +33,7 @@ struct BlockTerms {
   std::vector<double> products, powers;
 };
 
-// Computes sums of one candidate, eight at a time unless the candidate sums a chunk exactly.
+// Computes sums of one candidate, eight at a time if vectors can sum as this candidate does.
 class ManySums {
  public:
   static constexpr std::size_t kAtOnce = 8;

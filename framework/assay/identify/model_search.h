@@ -82,8 +82,9 @@ struct Rival {
   bool differs_seldom = false;  // true if it differs in at most one of kSeldom sums
 };
 // Returns the fits that differ from the first one on more data of the same kind: the rows of the
-// recorded operands in new pairs. Compares the sums before they are rounded to the output's format.
-// Tries only a few pairings if the search stopped early, because the fits then decide nothing.
+// recorded operands in new pairs. Compares the sums before they are rounded to the output's format,
+// unless the fits differ in this rounding. Tries only a few pairings if the search stopped early,
+// because the fits then decide nothing.
 std::vector<Rival> rivals_of(const Sums& sums, const SearchResult& result, int threads);
 
 std::vector<Evidence> evidence_for(const Sums& sums, const Candidate& candidate, int threads);

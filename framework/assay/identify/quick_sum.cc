@@ -285,7 +285,7 @@ std::optional<simd::LaneModel> QuickSum::lane_model() const {
       .order = is_aligned                               ? simd::LaneOrder::kAligned
                : m.order.value == ChunkOrder::kPairwise ? simd::LaneOrder::kTree
                                                         : simd::LaneOrder::kOneByOne,
-      // If chunks are summed one by one, the sum of a chunk of one product is rounded too.
+      // In sequential order, the sum of a chunk that has only one product is rounded, too.
       .rounds_products =
           m.rounds_products() || (m.order.value == ChunkOrder::kSequential && m.chunk.value == 1),
       .rounding = round_.bits(),

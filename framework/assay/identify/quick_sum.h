@@ -22,7 +22,7 @@ class Rounder {
   double operator()(double odd) const {
     const double size = std::abs(odd);
     if (!(size >= to_.low && size < to_.high)) return at_an_end(odd);
-    // Adding this number to the bits carries into the kept bits only if the sum is rounded away
+    // Adds a number to the bits that carries into the kept bits only if the sum is rounded away
     // from zero.
     const auto bits = std::bit_cast<std::uint64_t>(odd);
     const std::uint64_t carried =

@@ -160,7 +160,7 @@ void take_trees(const Case& c, int threads, const SumOrderFinding& found, Findin
   f.first.clear();
   f.is_row = false;
   // Chooses the vector unit that gives the most elements. The case's machine is tried first, then
-  // the others, with plain processors first. The first of equally good ones is chosen.
+  // cpu_fma, then the others. The first of equally good ones is chosen.
   f.model.clear();
   const Tensor& recorded = c.output().recorded.at(f.producer).tensor;
   std::int64_t most = -1;

@@ -117,7 +117,7 @@ Candidate canonical(const Sums& s, Candidate c) {
 
 namespace {
 
-// Returns the first of all candidates that have the same form.
+// Returns the candidates without those whose form an earlier candidate has.
 template <typename Form>
 std::vector<Candidate> first_of_each(const std::vector<Candidate>& candidates, const Form& form) {
   std::set<decltype(key_of(Candidate{}))> seen;

@@ -35,8 +35,8 @@ struct Conversion {
 };
 std::vector<Conversion> conversions_of(const Sums& sums);
 
-// Returns the candidate in a form in which equal models compare equal. The accumulator's mantissa
-// bits have their full number, and parameters without a meaning have their defaults.
+// Returns the candidate in a form in which equal models compare equal. If all mantissa bits of the
+// accumulator are kept, it has their number, and parameters without a meaning have their defaults.
 Candidate plain(Candidate candidate);
 bool same(const Candidate& a, const Candidate& b);
 // Returns the candidate with one value for everything that cannot change a sum of these operands:
@@ -49,8 +49,8 @@ Candidate canonical(const Sums& sums, Candidate candidate);
 std::int64_t longest_stretch(const Sums& sums);
 // Returns the candidates without repetitions.
 std::vector<Candidate> each_once(const std::vector<Candidate>& candidates);
-// Returns the candidates, of which only the first one is kept if their canonical() forms are the
-// same().
+// Returns the candidates without those whose canonical() form is the same() as that of an earlier
+// one.
 std::vector<Candidate> each_once(const Sums& sums, const std::vector<Candidate>& candidates);
 
 // Returns a dot model of the table, or of a file, as a candidate for these sums.

@@ -25,8 +25,8 @@ std::vector<SpaceParameter> const& space_parameters();
 // the parameter "interval".
 std::vector<Candidate> neighbours(const Sums& sums, const Candidate& candidate,
                                   bool with_intervals);
-// Returns a candidate with every value of the parameters that only unusual data exercise: floors of
-// emax and flushing of subnormals.
+// Returns copies of a candidate, one for each combination of values of the parameters that only
+// unusual data exercise: floors of emax and flushing of subnormals.
 std::vector<Candidate> with_rare_parameters(const Sums& sums, const Candidate& candidate);
 
 }  // namespace assay::identify

@@ -1,6 +1,6 @@
 // The standard `distribution`: outputs that are drawn (random numbers, dropout, sampling) are
-// tested against a law. Elements are never compared one by one. The tests have a stated rate of
-// false alarms.
+// tested against a law. All draws are tested together. Only values that the law cannot produce are
+// mismatches of single elements. The tests have a stated rate of false alarms.
 //
 //   distribution(uniform,low=0,high=1)   distribution(dropout,p=0.1,delta=1e-9)
 #pragma once

@@ -14,7 +14,7 @@ namespace assay {
 // which lies within `middle` +- `half`. For a continuous law, U = F(x), and the rounding of x
 // leaves U uncertain by `half`. For a discrete law, U lies between F of the value before and F of
 // the value. Then `middle` is the centre of that interval, whose mean is exactly 1/2, and `half` is
-// 0.
+// 0 or the error of the given probabilities.
 struct Draws {
   std::vector<double> middle, half;
   std::vector<double> low, high;  // the ends of U's interval, or empty for laws of two values
@@ -28,7 +28,7 @@ struct Draws {
   Shape shape;
 };
 
-// The tests below have one signature. Those with a default for `limit` do not use it.
+// The tests of `draws` have one signature. Those with a default for `limit` do not use it.
 //
 // Tests sup |F_n - F| by the inequality of Dvoretzky, Kiefer and Wolfowitz with Massart's constant
 // (The Annals of Probability 18, 1990): P(sup > d) <= 2 exp(-2 n d^2). F is evaluated at 65536
@@ -61,8 +61,8 @@ DrawTest normal_deviation_test(std::span<const double> x, std::span<const double
 // draws), at most 1. `share` is known to +- slack.
 double binomial_p_value(std::int64_t count, std::int64_t n, double share, double slack);
 
-// Returns the smallest distance between two distribution functions at which function_test() fails n
-// draws at this limit.
+// Returns the distance between the law's distribution function and that of n draws above which
+// function_test() fails the draws at this limit.
 double function_resolution(std::int64_t n, double limit);
 
 }  // namespace assay

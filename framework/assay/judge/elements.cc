@@ -94,7 +94,8 @@ class ElementJudge {
     // The kernels compute as the rule does, except for an infinite tolerance.
     const bool finite = std::isfinite(bound_.rtol) && std::isfinite(bound_.atol);
     if (bound_.is_plain()) return finite ? Blocks::kPlain : Blocks::kNone;
-    // Kernels judge elements that have their own bounds only within the output's range.
+    // Kernels do not know the saturating policy. Rules by element bounds do not need it in a
+    // kernel, which then gets only values within the output's range.
     const bool saturates = bound_.infinity == Infinity::kSaturating;
     if (saturates && !rule_.by_element_bounds) return Blocks::kNone;
     // Bits of storage beyond the format's own are not part of a value. They are compared by
@@ -105,7 +106,8 @@ class ElementJudge {
       return by_values && bound_.ulps < (std::uint64_t{1} << 53) ? Blocks::kUlps : Blocks::kNone;
     }
     if (!rule_.by_value && !rule_.by_element_bounds) return Blocks::kNone;
-    // If a zero is within or_ulps, it must also be within the tolerance.
+    // Kernels count blind elements without or_ulps. So a zero that is within or_ulps must also be
+    // within the tolerance.
     const double near_zero = static_cast<double>(bound_.or_ulps) * min_subnormal(out_);
     const bool sees_zeros =
         near_zero <= bound_.atol && (bound_.small_value == 0 || near_zero <= bound_.small_atol);
@@ -249,7 +251,7 @@ class ElementJudge {
     return room;
   }
 
-  // Does the same as none_misses() for float32 values.
+  // Does the same as none_mismatches() for float32 values.
   bool no_float_mismatches(ElementFindings& found, std::int64_t first, const float* a,
                            const float* e, std::size_t n, double& worst) const {
     const auto met = [&](const auto& c, double worst_of_these) {

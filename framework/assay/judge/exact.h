@@ -30,7 +30,7 @@ std::optional<__int128> expected_integer(const Format& output, const TensorView&
 void round_expected(const Format& output, double* values, std::size_t n);
 // The errors of a block of integers whose differences float64 arithmetic could round.
 struct IntegerErrors {
-  double errors[kMetricsBlock];       // actual - expected, rounded to float64 once
+  double errors[kMetricsBlock];       // actual - expected (exact for integers)
   std::uint64_t ulps[kMetricsBlock];  // integer_distance()
 };
 // Writes the exact errors of the n elements from `first` on to `found` and returns true, if float64

@@ -15,7 +15,7 @@
 namespace assay {
 namespace {
 
-// kLooked is the number of elements that are examined, to which at most kMissesLooked known
+// kLooked is the number of elements that are examined, to which at most kMismatchesLooked known
 // mismatches are added. A change is first tried on kFirst mismatches, and then on kTried mismatches
 // and kRight elements that are right.
 constexpr std::int64_t kLooked = std::int64_t{1} << 20;

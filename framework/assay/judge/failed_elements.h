@@ -56,7 +56,8 @@ class ElementSample {
   }
 
   // Judges `output`, which output() made. Returns the indices within the sample at which it has
-  // mismatches. Fills `worst`, if it is not null, with the worst mismatches.
+  // mismatches. Sets `worst`, if it is not null, to the 5 worst mismatches among the first 65536
+  // elements.
   std::vector<std::int64_t> mismatches(const Tensor& output, const Bound& bound,
                                        std::vector<Mismatch>* worst = nullptr) const;
   // Returns how many elements pass.

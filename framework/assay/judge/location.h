@@ -13,12 +13,13 @@ namespace assay {
 // empty string.
 std::string location_pattern(const std::vector<std::int64_t>& positions, const Shape& shape);
 
-// "rows 3 and 9", "columns 2 to 5", "rows 3, 9, 12 and 4 others": the whole rows or columns that
-// hold the sorted positions, up to 4 positions or a tenth of them. Three quarters of each line must
-// be among the positions. Returns an empty string if there are no such lines, or if they are more
-// than half of all. Also returns it if the shape has fewer than 2 rows or columns, or if a line has
-// fewer than 4 elements.
-// Sets `holds_all`, if it is not null, to whether the lines hold all of the positions.
+// Returns the whole rows or columns that hold nearly all of the sorted positions: "rows 3 and 9",
+// "columns 2 to 5", "rows 3, 9, 12 and 4 others". Three quarters of each such line must be among
+// the positions. A tenth of the positions may lie elsewhere, or if they are few, up to 4 and at
+// most a fifth. Returns an empty string if there are no such lines, or if they are more than half
+// of all lines. Also returns it if the shape has fewer than 2 rows or columns, or if a line has
+// fewer than 4 elements. Sets `holds_all`, if it is not null, to whether the lines hold all of the
+// positions.
 std::string whole_lines_text(const std::vector<std::int64_t>& positions, const Shape& shape,
                              bool* holds_all = nullptr);
 

@@ -115,7 +115,8 @@ struct MetricLimit {
   // Returns the number of elements that a share or a number of errors counts. Null for other
   // statistics.
   MetricCount (*counted)(const Metrics& metrics, double parameter, double second) = nullptr;
-  // The error of which the elements with |e| >= parameter give a ratio. Null for other statistics.
+  // For a ratio of errors over the elements with |e| >= parameter only: the error metric. Null for
+  // other statistics.
   double Metrics::*of_large = nullptr;
   // Returns the statistic, or nothing if the metrics do not hold it. If the pointer is null, the
   // statistic is the share of the elements that `counted` counts, or the metric's own value.
@@ -126,7 +127,7 @@ struct MetricLimit {
 enum class Better : std::uint8_t { kNeither, kSmaller, kLarger };
 
 // The way in which a field is combined from two parts of a tensor. kNot means that it is computed
-// from other fields.
+// from other fields, or combined in another way.
 enum class Merge : std::uint8_t { kNot, kSum, kLargest };
 
 using MetricField =

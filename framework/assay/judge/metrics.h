@@ -15,7 +15,7 @@ struct Tally {
 
 // Counts elements by the size of their error. Each octave has k = `per_octave` bins. Bin i holds
 // sizes from (1 + (i mod k) / k) 2^(i div k) up to the beginning of the next bin, where div rounds
-// down. So a size that is read from a bin is within 1 / (2k) of the element's own size.
+// down. So a size that is read from a bin has a relative error of at most 1 / (2k).
 struct Histogram {
   int per_octave = 0;
   // Elements below the first bin, which begins at 2^-160 for errors (and at 1 for ulps), and
@@ -49,8 +49,8 @@ struct Histogram {
 // result rounded to the output's format. See docs/judging.md.
 struct Metrics {
   std::int64_t compared = 0;  // elements with both sides finite
-  // True if these are metrics of magnitudes. Then the metrics that Metric::real_only marks are 0 or
-  // NaN.
+  // True if the elements are complex and these are metrics of magnitudes. Then the metrics that
+  // Metric::real_only marks are 0 or NaN.
   bool is_complex = false;
   double max_abs_error = 0, mean_abs_error = 0;
   std::int64_t max_abs_index = -1;
@@ -105,8 +105,8 @@ struct Metrics {
   bool expected_rounds = false;  // some expected value is not a value of the output's format
   Tally actual, expected;
   std::int64_t both_nan = 0;  // both sides NaN
-  // Number of elements without NaN at which one side is infinite and the other side, the expected
-  // value in the output's format, differs from it.
+  // Number of elements without NaN at which the output and the expected value in the output's
+  // format differ, and one of the two is infinite.
   std::int64_t inf_mismatch = 0;
   Histogram abs_errors, rel_errors, ulps;  // `rel_errors` holds only finite relative errors
 };

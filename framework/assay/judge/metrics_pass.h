@@ -57,7 +57,7 @@ class MetricsPass {
   void add_complex(const double* actual, const double* expected, const double* rounded,
                    std::size_t n, std::int64_t first);
   // Facts about the last block.
-  // - may_miss(): some element may exceed the bound. Always true if the rule is not plain, and
+  // - may_mismatch(): some element may exceed the bound. Always true if the rule is not plain, and
   //   without simd::kPartTables.
   // - met_special(): a side, or the rounded expected value, of some element is NaN or infinite.
   //   Without simd::kPartTables it may be true without such an element.

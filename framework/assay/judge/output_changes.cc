@@ -149,8 +149,8 @@ class ChangeList {
       smallest = std::min(smallest, std::abs(e));
       largest = std::max(largest, std::abs(e));
     }
-    // If all values have one size, no factor is tried, because a factor cannot be distinguished
-    // from a difference.
+    // If all expected values have nearly one size, no factor is tried, because it cannot be
+    // distinguished from an added number.
     if (ratios.size() < FailedElements::kFewest || largest < 1.5 * smallest) return;
     const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
     std::nth_element(ratios.begin(), middle, ratios.end());

@@ -29,8 +29,8 @@ CauseText repeats(const FailedElements& failed);
 // An output that is the expected result rounded toward zero instead of to the nearest value.
 CauseText cut_off(const FailedElements& failed);
 
-// Mismatches that fill the last part of the output, in rows or in memory order. Nothing else may
-// explain them.
+// Mismatches that fill the last part of the output, in rows or in memory order. It is tried only if
+// no other cause was found.
 CauseText wrong_tail(const FailedElements& failed);
 
 }  // namespace assay

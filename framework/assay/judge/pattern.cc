@@ -19,7 +19,7 @@ Bound bound_after(const FailedElements& failed, const OutputChange& change) {
   Bound bound = failed.bound();
   if (change.rescales) bound.rtol += 2 * unit_roundoff(failed.format());
   if (!change.is_reading) return bound;
-  // Values of another dtype must equal the expected values, rounded to that dtype.
+  // Values of another dtype are compared with the expected values as rounded to that dtype.
   bound.round_expected = true;
   const Format& f = *change.format;
   if (f.is_float() && f.precision < failed.format().precision) {
@@ -42,10 +42,11 @@ double chance_of(const FailedElements& failed, const OutputChange& change) {
          static_cast<double>(failed.first().size() + 1);
 }
 
-// A change's success, as shares of the elements that it was tried on.
+// A change's success.
 struct Rating {
-  double explained = 0;  // of the mismatches
-  double net = 0;  // share of mismatches that pass, minus the share of right elements that fail
+  double explained = 0;  // share of the tried mismatches that pass
+  // estimated number of mismatches that pass, minus that of right elements that fail
+  double net = 0;
 };
 
 // Returns nothing if the change explains too few mismatches, or may explain them by chance.

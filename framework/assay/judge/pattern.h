@@ -12,8 +12,8 @@ namespace assay {
 // A failure in words, for Verdict::where and Verdict::explained.
 struct FailurePattern {
   std::string text;
-  // True if the text names a cause that explains nearly all mismatches. If false, the text gives
-  // at most their location.
+  // True if the text names a cause that explains nearly all mismatches. If false, the text gives at
+  // most their location and a guess.
   bool explained = false;
 };
 

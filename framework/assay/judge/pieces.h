@@ -1,4 +1,5 @@
-// Judges arrays that do not fit into memory, piece by piece. The verdict is that of judge().
+// Judges arrays that do not fit into memory, piece by piece. The verdict is that of judge(), but it
+// names no cause of a failure and has no map of the mismatches.
 #pragma once
 
 #include <cstdint>

@@ -193,7 +193,8 @@ Decision decide(const SavedResult& saved, const Metrics& m, const Bound& b) {
     else
       return undecided(formatted("the rule of {} is about single elements; judge the tensors again",
                                  b.standard));
-    // A bound that even the correctly rounded result exceeds is not to be trusted.
+    // A tolerance below half an ulp may fail even the correctly rounded result. Then the failure is
+    // not decided.
     const bool half_ulp = b.rule == Rule::kTolerance && !b.round_expected && m.expected_rounds &&
                           b.rtol < unit_roundoff(*saved.format);
     if (decision.outcome == Outcome::kFail && half_ulp) {

@@ -37,7 +37,7 @@ struct SavedResult {
 // metrics do not decide it, the outcome is kNotComparable and the reason names what is missing.
 // - A tolerance is decided by required_rtol at the saved atol, or by required_atol at the saved
 //   rtol.
-// - Ulps and bits are always decided.
+// - Ulps and bits are decided, unless the bound has a budget or accepts values for NaN or infinity.
 //
 // The number of elements to which the bound is blind follows from the saved bounds:
 // - Bit equality, and a tolerance that is only an rtol below 1, are blind to no element.

@@ -30,8 +30,8 @@ constexpr Standard kDefault = {
     .round_expected = true,
     .rows = kDefaultRows};
 
-// Another name for a standard. The newest version also has the name without a suffix, and TTK's
-// rules have the words of its option --compare.
+// Another name for a standard. The newest version that was read completely also has the name
+// without a suffix, and TTK's rules have the words of its option --compare.
 struct OtherName {
   std::string_view name, standard;
 };

@@ -81,7 +81,8 @@ struct Standard {
 // there are several: "cann_ecosystem@2025".
 std::span<const Standard> standards();
 // Returns the standard of a name, or nullptr. The name may be the standard's own, that of the
-// newest version without the suffix, or the word that the standard's project uses ("mixed" in TTK).
+// newest completely read version without the suffix, or the word that the standard's project uses
+// ("mixed" in TTK).
 const Standard* find_standard(std::string_view name);
 // The other names of a standard.
 std::vector<std::string_view> other_names(const Standard& standard);

@@ -98,7 +98,8 @@ constexpr LimitRow kHipblasltNorm[] = {
 constexpr LimitRow kGgml[] = {{"*", {.statistic = S::kNmse, .limit = 1e-7}}};
 constexpr LimitRow kGgmlMatmul[] = {{"*", {.statistic = S::kNmse, .limit = 5e-4}}};
 
-// IREE keeps its tolerances as float32 numbers, so the constants are rounded to float32.
+// IREE keeps the absolute tolerances of dtypes up to float32 as float32 numbers, so these constants
+// are rounded to float32.
 constexpr std::array<ToleranceRow, 5> iree(double rtol) {
   return {{{.dtype = "float16", .rtol = rtol, .atol = static_cast<double>(1e-3F)},
            {.dtype = "bfloat16", .rtol = rtol, .atol = static_cast<double>(1e-2F)},

@@ -134,8 +134,9 @@ class Statistics {
                                        threads_));
   }
 
-  // True if the first elements, at most an eighth of all, already break a limit on ulps or on a
-  // quantile. The other elements cannot change that, because sums and counts only grow.
+  // True if the first elements of a trivial output, about an eighth of all, already break a limit
+  // on ulps or on a quantile. The other elements cannot change that, because sums and counts only
+  // grow.
   bool trivial_fails_early(const Limit& limit, int times) const {
     const bool is_most = limit.how() == LimitSense::kBelow || limit.how() == LimitSense::kAtMost;
     const std::int64_t elements = output_.metrics.compared;
@@ -159,8 +160,8 @@ class Statistics {
       return fails_mean(sum);
     }
     if (limit.statistic == Statistic::kShareUlps) {
-      // Errors of zeros are `times` the expected values. So the share counts the expected values
-      // that are more than this many ulps from zero.
+      // The errors of the trivial output are `times` the expected values. So the share counts the
+      // expected values that are more than this many ulps from zero.
       const double ulps = std::floor(limit.parameter / times);
       if (!(ulps < 0x1p53)) return false;
       const auto last = at_ordinal(pieces_.format, static_cast<std::int64_t>(ulps));

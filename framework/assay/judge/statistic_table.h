@@ -24,10 +24,12 @@ struct StatisticsResult {
   double worst_ratio = 0;  // the largest value / limit among the limits that decide
   // `nonzero` is the number of elements that are finite on both sides and whose expected value is
   // not 0. `blind_share` is the share of these that could be 0 at once: the smallest expected
-  // values become 0 until a limit breaks. It is empty if blindness is not requested.
+  // values become 0 until a limit breaks. It is empty if blindness is not requested, or if a limit
+  // needs weights.
   std::int64_t nonzero = 0;
   std::optional<double> blind_share = {};
-  // The reason if nothing can be judged: there is no usable reference implementation.
+  // The reason if nothing can be judged: there is no usable reference implementation, or there are
+  // no weights.
   std::string why_not = {};
 };
 

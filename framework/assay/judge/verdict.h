@@ -113,7 +113,8 @@ struct JudgeOptions {
 
 // Judges `actual` against `expected` element by element. Shapes must agree, because nothing is
 // broadcast. `expected` may have another, more precise dtype. Returns kNotComparable if the shapes
-// differ. Throws Refusal if a view has no data or a tolerance is not at least 0.
+// differ. Throws std::invalid_argument if a view has no data, and Refusal if a tolerance is not at
+// least 0.
 Verdict judge(const TensorView& actual, const TensorView& expected, const Bound& bound,
               const JudgeOptions& options = {});
 

@@ -42,8 +42,8 @@ struct BoundForm {
   // peak of the other rows. columns is the number of elements of this row.
   double branch = 0, least_peak = std::numeric_limits<double>::infinity(), columns = 0;
 
-  // For rounding_variance. These three bound the rounding errors of the outputs. The variance of
-  // their accumulation errors is the argument of the second root.
+  // Only the threshold rounding_variance uses these members. They bound the sum of the elements'
+  // rounding errors. The errors of accumulation are under the second root of T instead.
   double kappa = 0, ulp_weight = 0, half_ulps = 0;
   // If D is at most this fraction of the T that min(...) gives, D is below T with any tail. The
   // tail is then not computed.

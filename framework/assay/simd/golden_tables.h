@@ -1,5 +1,5 @@
 // The tables of the kernels of golden functions. They are computed at first use, with twice the
-// precision of float64. The high part of each number comes first.
+// precision of float64. Numbers with two parts have the high part first.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@ namespace assay::simd {
 inline constexpr std::uint64_t kPowers = 128;
 const double* power_table();
 
-// The table of log has three numbers for each of 128 bins of [11/16, 11/8), which have the same
-// number of float64 values: c, which is near the reciprocal of the bin's middle, -log c, and 0. The
-// two bins beside 1 have c = 1.
+// The table of log has four values for each of 128 bins of [11/16, 11/8): c, which is near the
+// reciprocal of the bin's middle, the two parts of -log c, and 0. All bins hold the same number of
+// float64 values. The two bins beside 1 have c = 1.
 inline constexpr std::uint64_t kLogBins = 128, kLogEnd = 0x3fe6000000000000u;
 const double* log_table();
 

@@ -99,7 +99,7 @@ enum MetricsMax : std::size_t {
 struct MetricsBlock {
   double sums[kMetricsSums];
   double maxima[kMetricsMaxima];
-  std::int64_t errors_at_zero;  // lanes with an error and an expected value of 0
+  std::int64_t errors_at_zero;  // lanes where 0 is expected and the actual value is not 0
   std::int64_t not_finite;      // lanes in which a side is NaN or infinite
   std::int64_t no_ulps;         // lanes that count no ulps: not finite, or rounded to infinity
   std::int64_t no_relative;     // lanes without a relative error: not finite, or expected 0

@@ -1,5 +1,6 @@
 // The arithmetic of a vector unit on arrays of float32, which hold values of float32 or of float16.
-// Every operation rounds once, by the unit's policies. The scalar oracle is in machine/vector.h.
+// Every operation rounds once, by the unit's policies, except kFma of a unit that is not fused. The
+// scalar oracle is in machine/vector.h.
 #pragma once
 
 #include <cstddef>
