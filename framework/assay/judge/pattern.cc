@@ -81,7 +81,7 @@ std::optional<Rating> rating_of(const FailedElements& failed, const OutputChange
     const double broken = 1 - static_cast<double>(passes(failed.right())) /
                                   static_cast<double>(failed.right().size());
     rating.net -= broken * static_cast<double>(failed.looked().size() - failed.mismatches().size());
-    // A fitted number that breaks as many elements as it explains does so by chance.
+    // A fitted number may explain elements by chance. It then breaks other elements.
     if (change.is_fitted && 2 * rating.net < static_cast<double>(failed.mismatches().size()))
       return {};
   }
@@ -105,7 +105,8 @@ std::string words_of(const FailedElements& failed, const OutputChange& change) {
   const bool meets = looked.meets_limits(changed, limits);
   const std::size_t all = failed.mismatches().size(), passes = all - left;
   if (!FailedElements::is_most(passes, all)) return "";
-  // A fitted number that breaks as many elements as it explains does so by chance.
+  // A fitted number that breaks more than half as many elements as it explains may explain them by
+  // chance.
   if (change.is_fitted && 2 * broken > passes) return "";
   if (failed.by_limits()) {
     return meets ? formatted("{} would pass{}", change.says, change.adds) : "";

@@ -54,7 +54,8 @@ HWY_INLINE LongSums long_sums(const void* row, std::size_t n, Measure measure) {
       Floats a, b;
       load_floats<kStorage>(bytes + 2 * result.read, a, b);
       read_ahead(bytes + 2 * result.read, 2 * kStep);
-      // Adds by multiply-adds with 1, because the units that add are busy with the promotions.
+      // Adds by multiply-adds with 1, because the units that add are busy with the conversions to
+      // float64.
       s0 = multiply_add(promote(a), one, s0);
       s1 = multiply_add(promote(b), one, s1);
       const Floats ma = measure(a), mb = measure(b);
@@ -96,7 +97,8 @@ struct OrderedSum {
     return {zeros, zeros, 0.0};
   }
   HWY_INLINE void add_pair(const Doubles& a, const Doubles& b) {
-    // Adds by multiply-adds with 1, because the units that add are busy with the promotions.
+    // Adds by multiply-adds with 1, because the units that add are busy with the conversions to
+    // float64.
     s0 = multiply_add(a, Doubles::set(1.0), s0);
     s1 = multiply_add(b, Doubles::set(1.0), s1);
   }

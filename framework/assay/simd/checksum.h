@@ -1,6 +1,6 @@
 // Sums over the rows of matrices in the formats that matrix units read and write, in one pass over
 // the stored bits. Sums are float64, and a sum's order is the same on every target: eight lanes
-// (eight-inl.h). Only sums of squares, sizes and ulps over long rows of 16-bit elements begin in
+// (eight-inl.h). Only sums of squares and of ulps over long rows of 16-bit elements begin in
 // float32. They have a relative error of up to 2^-19, because thresholds need only a few of their
 // digits.
 #pragma once

@@ -27,9 +27,9 @@ struct Proved {
 };
 
 // Proves for most elements, in float32, the result that a tolerance has in float64. Its bounds are
-// off by 2^-20 and 2^-100, more than all roundings of float32 and float64 together. It proves
-// nothing about infinity and NaN. With kRatios, it also does not prove elements whose ratio of
-// error to tolerance is larger than allowed.
+// stricter by the relative 2^-20 and by 2^-100, which is more than all roundings of float32 and
+// float64 together. It proves nothing about infinity and NaN. With kRatios, it also does not prove
+// elements whose ratio of error to tolerance is larger than allowed.
 template <ToleranceForm kForm, bool kRatios>
 class ToleranceProof {
  public:
@@ -127,9 +127,10 @@ class ToleranceProof {
   bool usable_ = false;
 };
 
-// A proof like that above for a tolerance in ulps, from the bits of float32. For normal numbers of
-// one sign and one binade, the difference of the bits is the number of representable values between
-// them, and also their error in ulps. The values are those of a format that float32 holds.
+// A proof like ToleranceProof, but for a tolerance in ulps, from the bits of float32. For normal
+// numbers of one sign and one binade, the difference of the bits is the number of representable
+// values between them, and also their error in ulps. The values are those of a format that float32
+// holds.
 class UlpProof {
  public:
   using DF = hn::ScalableTag<float>;
@@ -263,7 +264,8 @@ Comparison compare_f64(const double* actual, const double* expected, std::size_t
   const hn::ScalableTag<double> d;
   const std::size_t lanes = hn::Lanes(d);
   const auto absolute = hn::Set(d, atol), relative = hn::Set(d, rtol);
-  // An infinite bound never clears anything: the bound is at most the largest finite number.
+  // An infinite bound never accepts an infinite error: the bound counts as at most the largest
+  // finite number.
   const auto largest = hn::Set(d, std::numeric_limits<double>::max());
   using Mask = hn::Mask<decltype(d)>;
   struct Lanes {

@@ -154,9 +154,9 @@ bool round_float32_impl(const RoundSpec& spec, const float* from, std::size_t n,
 }
 
 // Sets to[i] = convert(from[i]) for n elements, a vector at a time. A result larger than the caches
-// is written past them, because a line that is written to the cache is read first. These writes are
-// whole vectors at multiples of their size. With prefetching of the input, they take two thirds of
-// the time on a Xeon.
+// is written to memory without them, because a line that is written to the cache is read first.
+// These writes are whole vectors at multiples of their size. With prefetching of the input, they
+// take two thirds of the time on a Xeon.
 template <typename DFrom, typename DTo, typename Convert>
 HWY_INLINE void convert_by_vectors(DFrom from_tag, DTo to_tag, std::size_t n,
                                    const hn::TFromD<DFrom>* from, hn::TFromD<DTo>* to,
@@ -164,7 +164,7 @@ HWY_INLINE void convert_by_vectors(DFrom from_tag, DTo to_tag, std::size_t n,
   using From = hn::TFromD<DFrom>;
   using To = hn::TFromD<DTo>;
   constexpr std::size_t kBeyondCaches = std::size_t{32} << 20;
-  // Highway writes at least 16 bytes past the caches, even for shorter vectors.
+  // Highway's writes that bypass the caches have at least 16 bytes, even for shorter vectors.
   constexpr bool kIsWhole = hn::MaxLanes(DTo()) * sizeof(To) >= 16;
   const std::size_t lanes = hn::Lanes(to_tag), width = lanes * sizeof(To);
   const std::size_t beyond = reinterpret_cast<std::uintptr_t>(to) % width;

@@ -108,8 +108,8 @@ struct Check {
     per_ulp_square = hn::Set(d, form.per_ulp_square);
     ulp_scale = hn::Set(d, scale);
     least = hn::Set(d, c.min_subnormal / scale);
-    // If less than this is left of the sum of squares or of ulps, the sum must be computed again. A
-    // threshold that does not use a sum may lose any part of it.
+    // If less than this is left of the sum of squares or of squared ulps, the sum must be computed
+    // again. A threshold that does not use a sum may lose any part of it.
     lost_ulps = hn::Set(d, form.uses_sums() ? kFlipCancelled * s.ulp_square : -1e300);
     lost_squares = hn::Set(d, form.per_square > 0 ? kFlipCancelled * s.square : -1e300);
     element_error = hn::Set(d, 3 * c.element_error);

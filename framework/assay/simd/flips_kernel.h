@@ -76,8 +76,8 @@ bool flip_bins(Storage storage, const FlipCheck& check, const int* bits, std::si
 
 inline constexpr double kFlipBand = 0x1p-16;
 inline constexpr double kFlipTailKept = 0x1p-10, kFlipTailLarge = 1.5;
-// If a flip takes all but this fraction of a sum of squares or ulps away, the sum is computed
-// again.
+// If a flip takes all but this fraction of a sum of squares or of squared ulps away, the sum is
+// computed again.
 inline constexpr double kFlipCancelled = 0x1p-20;
 
 }  // namespace assay::simd
