@@ -1,5 +1,5 @@
-// Measures the plain verdict and all metrics, against the sum of the same two arrays and
-// numpy.allclose.
+// Measures the plain verdict, all metrics, standards and CloseTo, against each other, against the
+// sum of the same two arrays and against numpy.
 #include <cmath>
 #include <cstdlib>
 #include <map>

@@ -1,4 +1,6 @@
-// Measures emulated matrix products against OpenBLAS sgemm of the same shape, on one thread each.
+// Measures emulated and golden matrix products, and the expected errors of products, against
+// OpenBLAS sgemm or dgemm of the same shape. All use one thread, except the benchmarks that compare
+// two threads with one.
 #include <cblas.h>
 
 #include <vector>

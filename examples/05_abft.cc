@@ -1,4 +1,4 @@
-// A matrix product judged by its checksums. Only the operands are needed, and no golden result.
+// A matrix product judged by its checksums, from its operands or from a golden result.
 #include <assay/matchers.h>
 #include <assay/op/operator.h>
 #include <gtest/gtest.h>

@@ -15,7 +15,8 @@ TEST(AbftEigen, HalfProduct) {
   Half c = (a.cast<float>() * b.cast<float>()).cast<Eigen::half>();
 
   EXPECT_THAT(c, AbftClose(a, b));
-  // The flagged row and column cross at a faulty element.
+  // columns() also checks columns, so that a faulty element lies where the flagged row and column
+  // cross.
   EXPECT_THAT(c, AbftClose(a, b).columns());
 
   c(7, 3) = -c(7, 3);

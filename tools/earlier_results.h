@@ -8,8 +8,9 @@
 
 namespace assay::tools {
 
-// Compares the gate's results with the baseline, or writes them to it. Returns an exit code that
-// overrides the gate's own, or 0.
+// Compares the gate's results with the baseline, or writes them to it. Returns the exit code of
+// "not comparable" if the baseline has entries but none of a case that was judged, and otherwise 0.
+// The gate uses this code if all of its own results give 0.
 int apply_baseline(const GateOptions& options, const Context& context, const GateFiles& found,
                    const std::optional<Baseline>& baseline, bool unreadable, GateReport& report);
 

@@ -168,7 +168,7 @@ class Gate {
     bool overridden = false;
   };
 
-  // 0 of a folder.
+  // Returns the size of the golden file, or 0 for a folder.
   static std::uintmax_t bytes_of(const GateFile& file) {
     std::error_code error;
     const auto bytes = std::filesystem::file_size(file.golden.path, error);
@@ -250,7 +250,8 @@ class Gate {
     return line;
   }
 
-  // Returns a failed case for a file, one of several, that could not be read or has no case.
+  // Returns the report for a file, one of several, that could not be read or has no case. It stands
+  // among the reports of cases, and is an error or not comparable.
   CaseReport broken(const GateFile& file) {
     CaseReport report = unjudged(file, "(file)", file.error);
     report.file = file.golden.path;

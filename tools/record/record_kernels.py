@@ -82,7 +82,7 @@ def int8_products(to):
     rng = np.random.default_rng(to.options.seed)
     m, n, k = 24, 8, 1 << 18
     # Each row of a and each column of b repeats one number, except for 64 random numbers at its end.
-    # With -128 in both, the sums reach 2^32. Repeated numbers take little room in a file.
+    # With -128 in both, a sum is about 2^32, beyond int32. Repeated numbers take little room in a file.
     a, b = np.empty((m, k), np.int8), np.empty((n, k), np.int8)
     for x in (a, b):
         x[:] = rng.integers(-128, 128, len(x))[:, None]

@@ -37,15 +37,11 @@ bool is_printable(std::uint32_t code) {
   struct Range {
     std::uint32_t first, last;
   };
-  constexpr Range kNot[] = {{0x00, 0x1f},
-                            {0x7f, 0x9f},  // controls
-                            {0x061c, 0x061c},
-                            {0x200e, 0x200f},
-                            {0x202a, 0x202e},  // direction of writing
-                            // Characters that end a line, and noncharacters.
-                            {0x2066, 0x2069},
-                            {0x2028, 0x2029},
-                            {0xfdd0, 0xfdef}};
+  constexpr Range kNot[] = {{0x00, 0x1f},     {0x7f, 0x9f},  // controls
+                            {0x061c, 0x061c}, {0x200e, 0x200f},
+                            {0x202a, 0x202e}, {0x2066, 0x2069},  // direction of writing
+                            {0x2028, 0x2029},                    // characters that end a line
+                            {0xfdd0, 0xfdef}};                   // noncharacters
   const bool listed = std::ranges::any_of(
       kNot, [&](const Range& range) { return code >= range.first && code <= range.last; });
   return !listed && (code & 0xfffe) != 0xfffe;

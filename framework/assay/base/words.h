@@ -36,7 +36,7 @@ std::vector<std::string> names_of(const Rows& rows) {
   return names_of(rows, [](const auto& row) { return row.name; });
 }
 
-// Returns true if the value is one of these.
+// Returns true if `value` is one of `values`.
 template <typename Values, typename Value>
 bool contains(const Values& values, const Value& value) {
   return std::ranges::find(values, value) != std::ranges::end(values);

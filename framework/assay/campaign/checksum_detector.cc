@@ -25,8 +25,8 @@ int residual_bin(const simd::BoundForm& form, const simd::OutputStats& stats, do
   if (changed.ulp_square < simd::kFlipCancelled * stats.ulp_square) return simd::kBinUnsure;
   const double threshold = form.threshold(changed);
   const double apart = simd::kFlipBand * threshold;
-  // If the threshold uses the exact tail of the rounding errors, this bound of the tail is not
-  // enough to decide.
+  // `threshold` is computed from a bound of the tail of the rounding errors. If |R| is near it,
+  // only the exact tail decides, which needs a new summation.
   if (form.uses_tail() && r > form.tail_from * threshold - apart) return simd::kBinUnsure;
   if (!(std::abs(r - threshold) > apart)) return simd::kBinUnsure;
   return int{simd::ratio_bin(r == 0 ? 0 : r / threshold, r > threshold)};
@@ -51,7 +51,7 @@ bool join_residual_bins(const RowChecks& side, std::int64_t i, std::int64_t g,
     for (std::int64_t j = g * side.width; j < std::min(side.n, (g + 1) * side.width); ++j) {
       std::uint16_t& bin = row_bins[b * stride + at(j)];
       const int down = bin >= simd::kFlipBins ? int{simd::kFlipBins} : 0;
-      // The bin holds no ratio, so there is nothing to compare.
+      // The bin is not one of ratios (it says "masked", for example), so it stays as it is.
       if (bin - down >= simd::kRatioBins) continue;
       int own = as_it_is;
       if (!keeps_ulp) {

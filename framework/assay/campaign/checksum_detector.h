@@ -22,7 +22,8 @@ struct ElementChange {
   std::uint64_t bits;
 };
 
-// An element of the result whose accumulator gets another value before it is cast.
+// An element of the result whose accumulator (its sum before the cast to the output's format) gets
+// another value.
 struct AccumulatorChange {
   std::int64_t row, column;
   double value;
@@ -54,7 +55,8 @@ class ChecksumDetector {
   ~ChecksumDetector();
   ChecksumDetector(ChecksumDetector&&) noexcept;
 
-  // Checks the unchanged result row by row. Adds to `ratios`.
+  // Checks the unchanged result row by row. Counts the largest difference / threshold of each row
+  // in `ratios`.
   CleanCounts clean(RatioCounts& ratios) const;
 
   // Writes to bins[b * M N + i N + j] the bin of the flip of bit bits[b] of element (i, j). Adds

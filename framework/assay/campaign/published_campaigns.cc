@@ -40,7 +40,9 @@ bool agrees(const PublishedRate& p, const MeasuredRate& ours) {
   if (ours.rate.trials == 0) return false;
   const double rate = share_of(ours.rate);
   double deviation = *ours.deviation / 3 * three_sigma(ours.clusters);
-  if (deviation == 0) {  // no or all faults were detected, so the deviation follows from the trials
+  // The deviation is 0 if all matrices have the same rate, and it is not computed for a rate of
+  // false alarms. It then follows from the number of trials.
+  if (deviation == 0) {
     const Interval by_trials = wilson(ours.rate, kConfidence);
     deviation = (by_trials.high - by_trials.low) / (2 * 1.96);
   }

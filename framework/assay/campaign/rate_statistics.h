@@ -50,9 +50,9 @@ struct ClusteredRate {
   // to 1 to m - 1, for m clusters whose jackknife differences have excess kurtosis k. Satterthwaite
   // (Biometrics Bulletin 2, 1946) has k / (2 m). We use twice that, because a sample from a skewed
   // distribution that looks narrow also lies too near 0. The interval is limited to Clopper and
-  // Pearson's interval of m clusters of which m rate failed as a whole, because no distribution on
-  // [0, 1] with that mean spreads more. If all clusters have the same rate, it is Wilson's interval
-  // of the trials.
+  // Pearson's interval of m clusters of which m * rate failed as a whole, because no distribution
+  // on [0, 1] with that mean spreads more. If all clusters have the same rate, it is Wilson's
+  // interval of the trials.
   std::optional<Interval> interval;
 };
 inline constexpr std::int64_t kLeastClusters = 4;

@@ -179,8 +179,9 @@ std::vector<RocPoint> roc(const RatioCounts& clean, const RatioCounts& faults) {
 RatioCounts ratios_of_faults(const GateResult& gate) {
   RatioCounts all{};
   for (const SeriesResult& s : gate.series) {
-    // For a census, faults that were not detected are in no bin, so they are not part of the sum.
-    // Drawn faults that were not detected are in the bin below 1.
+    // A census counts dismissed faults in no bin, so the sum over the bins leaves them out. They
+    // are added to the bin of the threshold below. Drawn faults are in a bin even if they were
+    // dismissed.
     std::int64_t let_through = s.detected.rate.trials;
     for (std::size_t b = 0; b < all.size(); ++b) {
       all[b] += s.ratios[b];
@@ -197,8 +198,8 @@ bool is_elementwise(std::string_view gate) {
 
 std::vector<RocPoint> roc(const GateResult& gate) {
   if (gate.alarms.rate.trials == 0) return {};
-  // The histogram counts rows that could not be judged like rows within their bounds. They are
-  // taken out here.
+  // An elementwise detector also counts rows that could not be judged in its histogram, in bin 0 if
+  // they have no mismatch. They are taken out here.
   RatioCounts clean = gate.ratios;
   std::int64_t rows = 0;
   for (const std::int64_t n : clean) rows += n;

@@ -81,8 +81,8 @@ struct RocPoint {
 // without faults.
 std::vector<RocPoint> roc(const RatioCounts& clean, const RatioCounts& faults);
 
-// Returns the histogram of difference / threshold of all faults of a detector. Undetected faults of
-// a census, and dismissed ones, count in the bin of the threshold, as not above it.
+// Returns the histogram of difference / threshold of all faults of a detector. Dismissed faults
+// count in the bin of the threshold, as not above it.
 RatioCounts ratios_of_faults(const GateResult& gate);
 // Returns the ROC curve of one detector for all of its faults. An elementwise detector has no error
 // / bound for elements within their bounds, so its multiples begin at 1. Empty if no clean row, or

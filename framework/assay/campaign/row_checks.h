@@ -167,7 +167,7 @@ struct RowChecks {
     const double value = decode(format(), bits);
     return abft::is_outside(format(), b, value, [&] { return errors_add_up(i, j, b, value); });
   }
-  // True if the rounding errors of an element's sum add up, so that the largest of its two bounds
+  // True if the rounding errors of an element's sum add up, so that the larger of its two bounds
   // applies. If the unchanged result is close to its reference, the errors do not add up. If it is
   // not close, the operands decide. They are read at most once per element, and only if a value
   // lies between its two bounds.
@@ -208,8 +208,8 @@ struct RowChecks {
     return r;
   }
 
-  // Returns the largest reading of row i with other elements in place of its own. least_peak is the
-  // smallest peak of the other rows.
+  // Returns the result for row i with other elements in place of its own. Its ratio is the largest
+  // one of the row's checks. least_peak is the smallest peak of the other rows.
   Detection detect(std::int64_t i, const Changed& changed, double least_peak,
                    const Accumulated& accumulated = {}) const {
     const std::vector<std::byte> bytes = row_with(i, changed);

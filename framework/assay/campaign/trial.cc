@@ -176,8 +176,9 @@ class FaultTrial {
 
   void break_input() {
     const bool is_a = spec_.input == "a";
-    // For a product of two matrices only the changed row or column is computed again. For other
-    // cases the whole result is.
+    // For a product of two matrices only the changed row or column is computed again, unless the
+    // input changes before the detectors encode their checksums. In all other cases the whole
+    // result is computed again.
     const bool is_operand = is_product() && (is_a || spec_.input == "b");
     const TensorView whole = input_view(is_operand);
     const std::int64_t p = place(whole.shape, "an input");

@@ -12,7 +12,8 @@ namespace {
 using audit::AuditResult;
 using audit::TargetResult;
 
-// Returns the score with its digits cut off, so that it is "1" only if all corruptions were caught.
+// Returns the score rounded down to three decimals, so that it is "1.000" only if all corruptions
+// were caught.
 std::string score_text(double score) {
   return formatted("{:.3f}", std::floor(1000 * score) / 1000);
 }

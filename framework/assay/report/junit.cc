@@ -75,7 +75,8 @@ std::string testcase(const CaseReport& c, SuiteCounts& counts) {
     }
     return element(notes.empty() ? "" : formatted("    <system-out>{}</system-out>\n", notes));
   }
-  // JUnit has only failure and error. A case that could not be judged is an error.
+  // For a case that did not pass, JUnit has only failure and error. All outcomes but a failure
+  // ("untrusted", "not comparable") are errors.
   const char* kind = outcome == Outcome::kFail ? "failure" : "error";
   ++(outcome == Outcome::kFail ? counts.failures : counts.errors);
   return element(formatted("    <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n", kind,

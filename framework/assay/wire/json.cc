@@ -118,7 +118,7 @@ std::optional<std::int64_t> count_of(const Json& object, const char* key,
 
 namespace {
 
-// Returns true if the text has an unprintable character other than ends of lines and tabs.
+// Returns true if the text has a control character of ASCII other than ends of lines and tabs.
 bool has_control(const std::string& text) {
   return std::ranges::any_of(text, [](char c) {
     const auto code = static_cast<unsigned char>(c);

@@ -1,5 +1,5 @@
-// AmplificationNear: passes if every difference comes from an index that was about to change
-// anyway.
+// AmplificationNear: passes if there are differences, and each of them comes from an index that a
+// small difference of its coordinate changes.
 //
 //   EXPECT_THAT(out, AmplificationNear(reference, y));  // out = table[int(y)] of some kind
 #pragma once

@@ -13,8 +13,8 @@
 namespace assay {
 
 // Judges by the standard distribution(LAW), as `assay gate` does (docs/judging.md). Correct draws
-// fail its tests with a probability of at most 1e-6 for all tests together, or of delta=... of the
-// law.
+// fail any of its tests with a probability of at most 1e-6, or of the law's delta=... if it is
+// given.
 class DrawnFromMatcher : public TensorMatcher<DrawnFromMatcher> {
  public:
   DrawnFromMatcher(std::string law, std::optional<Reference> reference);

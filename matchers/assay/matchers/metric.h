@@ -1,9 +1,9 @@
 // SnrAtLeast, CosineAtLeast, RelativeL2AtMost, NoWorseThan: one number over all elements.
 //
 // Such a number hides a single corrupt element in a large tensor, and cosine does not see a wrong
-// scale: use them together with CloseTo, not instead of it. NaN and infinity are never hidden. An
-// element with a NaN or infinity on one side fails unless the other side has the same, whatever the
-// number is.
+// scale: use them together with CloseTo, not instead of it. NaN and infinity are never hidden: an
+// infinity fails unless the other side has the same one, and a NaN fails unless the other side has
+// a NaN and equal_nan() is set, whatever the number is.
 //
 // A check cannot be trusted, and does not match, if it would still pass with more than half of the
 // elements set to zero, the smallest first. max_blind() sets another share.
