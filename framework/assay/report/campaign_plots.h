@@ -23,8 +23,8 @@ struct CampaignLine {
 
 // Returns "bit 7, 0 to 1", "flips,k=1,site=row" without default settings, or "zero (class x)".
 std::string series_name(const campaign::SavedCell& cell, const campaign::Series& series);
-// Returns "30 % of 200 (60); 95 % interval 20 to 40 %". If the rate has no interval, the text has
-// its bounds or the reason instead.
+// Returns "30 % of 200 (60); 95 % interval 20 to 40 %, by 8 matrices". If the rate has no interval,
+// the text says why instead.
 std::string rate_words(const campaign::MeasuredRate& rate);
 
 // Returns pictures of the detection rate by bit with its interval: one chart for each direction.

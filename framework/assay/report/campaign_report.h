@@ -17,7 +17,8 @@ namespace assay::report {
 std::string campaign_text(const campaign::Plan& plan,
                           const std::vector<campaign::CellResult>& results,
                           bool bits_in_full = false);
-// Returns CSV with one line for each cell, gate and series. The lines of the clean rows come first.
+// Returns CSV with one line for each cell, gate and series. Before the series of a cell and gate
+// stands the line of their clean rows.
 std::string campaign_csv(const campaign::Plan& plan,
                          const std::vector<campaign::CellResult>& results);
 

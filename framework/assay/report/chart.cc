@@ -34,7 +34,8 @@ class Axis {
     high_ = std::max(high_, v);
   }
 
-  // Rounds the ends of the axis outwards to ticks. An end at which bars stand is not moved.
+  // Computes the ticks, and rounds the ends of the axis outwards to ticks. If `round_ends` is
+  // false, as for the x axis of bars, a linear axis keeps its ends.
   void settle(bool round_ends) {
     if (!(low_ <= high_)) low_ = high_ = 1;
     if (log_) {
@@ -87,7 +88,7 @@ std::string line(double x1, double y1, double x2, double y2, const char* color) 
                    at(y1), at(x2), at(y2), color);
 }
 
-// Adds the names of the series below the chart, as many in each row as fit.
+// The positions of the series' names below the chart, with as many names in each row as fit.
 struct Legend {
   std::vector<double> x, y;
   double height = 0;
