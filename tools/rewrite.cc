@@ -38,7 +38,7 @@ struct Source {
   explicit Source(const std::string& path)
       : file(path), rows(rows_are_cases(path, file.attributes())) {}
   DatasetFile file;
-  bool rows;  // are its cases
+  bool rows;  // true if the rows of its arrays are the cases
 };
 
 // The result of a command for a case. If the case is skipped, `text` is the reason, and otherwise a
@@ -72,9 +72,11 @@ class SkippedCases {
   std::map<std::string, Cases> reasons_;
 };
 
-// Copies every case and lets `change` add to it. Cases that cannot be changed are named on standard
-// error, and all others are written. The exit code is 3 if a case failed or none was done. It is 2
-// if a case is refused: the new file lacks this case, so the input is not replaced.
+// Copies every case and lets `change` add to it. Skipped cases, and cases that `change` refuses,
+// are written unchanged and reported on standard error. The exit code is 3 if `change` refused a
+// case, or if no case was changed. It is 2 if the description of a case could not be read. The new
+// file lacks such a case, so it must not replace the input. If no case was changed, no file is
+// written.
 int rewrite(
     const RewriteOptions& o, const Context& context,
     const std::function<CaseResult(const Source&, DatasetWriter&, const std::string&)>& change) {

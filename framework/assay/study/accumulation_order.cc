@@ -41,8 +41,8 @@ SumTree probe_reduce(const std::string& machine, const std::string& dtype,
                      const std::map<std::string, Attribute>& order, std::int64_t terms,
                      int threads) {
   const Format& f = format_named(dtype);
-  // The ascend910b adds float16 values in float16, but the sums of blocks in float32. These units
-  // are lost in both.
+  // The ascend910b adds float16 values in float16, but the sums of blocks in float32. A unit that
+  // is added to `large` is lost in both formats.
   const double large = max_finite(f) > 0x1p40 ? 0x1p60 : 0x1p15;
   const double unit = max_finite(f) > 0x1p40 ? 1 : 0x1p-20;
   const auto sums = [&](const std::vector<double>& rows) {
