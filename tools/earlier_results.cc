@@ -14,8 +14,8 @@
 namespace assay::tools {
 namespace {
 
-// Returns whether a run looks for a baseline's case: its name is chosen, its producer is judged,
-// and its file, if one side has several, is one that GOLDEN names.
+// Returns a function that tells if this run looks for the case of a baseline's entry: its name is
+// chosen, its producer is judged, and its file, if one side has several, is one that GOLDEN names.
 IsChosen chosen_by(const GateOptions& o, const GateFiles& found, const Baseline& baseline) {
   std::set<std::string> producers, files, theirs;
   for (const GateFile& file : found.files) {

@@ -19,7 +19,8 @@
 
 namespace assay::tools {
 
-// --case and --exclude: the cases that match a glob of the first and no glob of the second.
+// --case and --exclude: the cases that match a glob of --case, or all cases without --case. Those
+// that match a glob of --exclude are left out.
 struct CaseFilter {
   std::vector<std::string> chosen, excluded;
   bool takes(std::string_view name) const;

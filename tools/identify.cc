@@ -98,7 +98,8 @@ void write_machine(const std::vector<identify::Finding>& findings, const Identif
   write_file(o.out, wire::machine_json(record, rows, bias_first));
 }
 
-// Returns the cases as cases with one output each, only with the requested outputs.
+// Reads the cases that match the options, as cases with one output each. If a producer was given,
+// they have only its recorded outputs.
 std::vector<Case> cases_of(const IdentifyOptions& o) {
   const OpenedCases opened = open_cases(o.file, {.layout = "dataset"});
   const CaseSource& in = *opened.cases;

@@ -142,7 +142,7 @@ std::string title_of(const Case& c) {
   return c.output_name().empty() ? c.name : c.name + ":" + c.output_name();
 }
 
-// The result of comparing an emulated result with a recorded one, bit for bit.
+// The result of comparing an emulated result with a recorded one, bit for bit. All NaNs are equal.
 struct Agreement {
   std::int64_t differ = 0;
   std::string text;

@@ -53,7 +53,7 @@ struct GateResult {
   CleanCounts clean = {};
   std::int64_t alarmed_matrices = 0, clean_matrices = 0;
   MeasuredRate alarms = {};  // the rate of clean rows with a false alarm
-  // Root mean square of the differences over sigma, NaN if the detector has no sigma.
+  // Root mean square of z = difference / sigma over all checks, NaN if the detector has no sigma.
   double rms_z = 0;
   RatioCounts ratios{};  // the largest difference / threshold of each clean row
   std::vector<SeriesResult> series = {};

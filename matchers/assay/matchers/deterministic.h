@@ -64,7 +64,7 @@ class DeterministicMatcher {
 };
 
 // Makes `runs` runs and compares each bit for bit with the first. A difference shows that an
-// operator is not deterministic. n equal runs on one machine do not prove that it is.
+// operator is not deterministic. Equal results of all runs on one machine do not prove that it is.
 inline DeterministicMatcher Deterministic(int runs) { return DeterministicMatcher(runs); }
 
 }  // namespace assay

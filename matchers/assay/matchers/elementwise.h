@@ -55,8 +55,8 @@ class ElementwiseMatcher : public TensorMatcher<ElementwiseMatcher>,
   std::string describe(bool negated) const;
 
  private:
-  // Returns effective(), with the metrics that an explanation needs. Reports on standard error,
-  // once per program, what the environment replaces.
+  // Returns effective(). If `words` is true, the request asks for the metrics that an explanation
+  // needs. Reports on standard error, once per program, what the environment replaces.
   GateRequest said_request(bool words, std::string& overridden) const;
   // Returns the request that the setters made, with the changes of the environment.
   GateRequest effective(std::string& overridden) const;
