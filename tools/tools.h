@@ -168,12 +168,13 @@ void print_result(const Context& context, const std::string& text, const std::st
 // print_summary() add the end of the line if it is missing.
 void print_summary(const Context& context, const std::string& summary);
 
-// Collects errors, of which there may be many. If many end in the same reason, end() prints only
-// the first and how many more there are.
+// Collects errors, of which there may be many. If more than 5 end in the same reason, end() prints
+// only the first of them and how many more there are. It prints at most 10 lines, and then the
+// number of the other errors.
 class ErrorLines {
  public:
   void add(const std::string& error) { errors_.push_back(error); }
-  // `advice` is printed after errors that are not printed. It may be empty.
+  // `advice` follows the number of the errors that are not printed. It may be empty.
   void end(const std::string& advice = "") const;
   std::size_t count() const { return errors_.size(); }
 

@@ -71,7 +71,7 @@ Campaign::Campaign(Plan plan, CampaignOptions options)
 }
 
 // Returns the numbers of matrices after which the precision of a cell is checked. The last is the
-// number of all its matrices. Each earlier one is half of the next.
+// number of all its matrices. Each earlier one is half of the next, rounded up.
 static std::vector<std::int64_t> looks_of(const Cell& cell) {
   std::vector<std::int64_t> looks = {cell.matrices()};
   for (std::int64_t l = 1; cell.precision && l < cell.precision->looks; ++l) {

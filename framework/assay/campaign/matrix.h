@@ -34,7 +34,8 @@ std::int64_t columns_of(const Tensor& output);
 // Makes matrix `index` of the cell. The inputs depend only on the index, the plan's seed, and the
 // cell's dtype, shape, distributions and attributes. The inputs of a product do not depend on the
 // attributes. So cells that differ in machine, output dtype, detectors or faults have the same
-// inputs. Throws Refusal, which names the cell, if operator, machine and inputs do not fit.
+// inputs, except that the bias of a product is rounded to the output dtype. Throws Refusal, which
+// names the cell, if operator, machine and inputs do not fit.
 Matrix make_matrix(const Plan& plan, const Cell& cell, std::int64_t index,
                    const CaseLoader& load = {});
 

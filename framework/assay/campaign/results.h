@@ -98,8 +98,8 @@ std::vector<CellResult> results_of(const Campaign& campaign,
 // Returns the result for some matrices of one cell.
 CellResult cell_result(const Plan& plan, std::size_t cell, const BlockTally& tally);
 
-// True if every rate of the cell is known to within the cell's precision. Call it after a block
-// with Campaign::is_look().
+// True if every detection rate of the cell is known to within the cell's precision, from at least
+// kPreciseMatrices matrices. Call it after a block with Campaign::is_look().
 bool is_precise(const Cell& cell, const CellResult& result);
 
 }  // namespace assay::campaign

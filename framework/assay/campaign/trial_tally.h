@@ -37,8 +37,10 @@ std::vector<Series> series_of(const Cell& cell);
 
 // Counts for the unchanged result of one matrix and one detector.
 struct CleanCounts {
-  std::int64_t rows = 0, alarms = 0;  // all rows, and those of them with a false alarm
-  std::int64_t not_checkable = 0;     // rows without a checkable check
+  // All rows, and those of them with a false alarm. If the detector also checks columns, these
+  // count as rows, too.
+  std::int64_t rows = 0, alarms = 0;
+  std::int64_t not_checkable = 0;  // rows without a checkable check
   // Rows without an alarm that have a check above its threshold, because all elements of the check
   // are inside their bounds.
   std::int64_t dismissed = 0;
