@@ -355,8 +355,8 @@ Ended run_process(const ProcessRequest& request) {
   const auto most = static_cast<std::size_t>(request.limits.output);
   std::string said;
   std::optional<Ended::How> stopped;
-  // Reads to the end of the program's output. The end comes when none of the program's processes is
-  // left.
+  // Reads to the end of the program's output. The end comes when all of the program's processes
+  // have ended or closed their output.
   for (;;) {
     struct pollfd event = {out.ours.get(), POLLIN, 0};
     const int ready = poll(&event, 1, stopped ? -1 : until(deadline));

@@ -3,8 +3,8 @@
 
 namespace assay {
 
-// While an object of this class lives, write_file() on its thread does not wait until the data are
-// on the disk.
+// While an object of this class lives, write_file() and FileStream::commit() on its thread do not
+// wait until the data are on the disk.
 class UnsyncedWrites {
  public:
   UnsyncedWrites();

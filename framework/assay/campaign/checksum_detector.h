@@ -55,8 +55,8 @@ class ChecksumDetector {
   ~ChecksumDetector();
   ChecksumDetector(ChecksumDetector&&) noexcept;
 
-  // Checks the unchanged result row by row. Counts the largest difference / threshold of each row
-  // in `ratios`.
+  // Checks the unchanged result row by row, and column by column if the threshold checks columns.
+  // Counts the largest difference / threshold of each row and column in `ratios`.
   CleanCounts clean(RatioCounts& ratios) const;
 
   // Writes to bins[b * M N + i N + j] the bin of the flip of bit bits[b] of element (i, j). Adds
