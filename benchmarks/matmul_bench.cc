@@ -93,8 +93,8 @@ void openblas_dgemm(benchmark::State& state) {
   }
 }
 
-// Measures the expected errors of 256 x 1024 x 256 products in any order, and the products
-// themselves.
+// Measures the computation of the expected errors of a 256 x 1024 x 256 product that may be summed
+// in any order. openblas_dgemm_of_256_rows() measures the product itself.
 constexpr std::int64_t kSide = 256;
 void expected_errors(benchmark::State& state, const char* format) {
   assay::Case c;
@@ -113,7 +113,7 @@ void expected_errors(benchmark::State& state, const char* format) {
 void expected_errors_bf16(benchmark::State& s) { expected_errors(s, "bfloat16"); }
 void expected_errors_fp32(benchmark::State& s) { expected_errors(s, "float32"); }
 
-// Measures the expected errors of 256 x 512 x 256 products on machines.
+// Measures the computation of the expected errors of a 256 x 512 x 256 product on a machine.
 void sum_errors_of(benchmark::State& state, const char* machine, const char* format) {
   constexpr std::int64_t kDepth = 512;
   std::vector<double> a = operand(format, 0), b = operand(format, 1);

@@ -1,6 +1,6 @@
-// The main job. It judges every operator, as an emulated Ascend 910B computes it, against golden
-// results, and injects faults. Then it judges matrix products, recorded on an H200 and emulated, by
-// elements and by checksums.
+// The main job. It judges every operator, as an emulated Ascend 910B (or the machine that the case
+// names) computes it, against golden results, and injects faults. Then it judges matrix products,
+// recorded on an H200 and emulated, by elements and by checksums.
 //
 //   main_job datasets/samples/operators.h5 datasets/samples/transformer_gemms.h5
 #include <algorithm>

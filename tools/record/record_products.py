@@ -116,8 +116,8 @@ def families(name, n, k, c_name, rng):
             yield ("tiny", a, b, c_zero, "products from 2^-152 to 2^-104: is emax floored?")
             yield ("tiny_and_c", a, b, float_bits(np.ldexp(rng.standard_normal(n), -130), c_name),
                    "the same with a C of 2^-130")
-            # The two products of a row are 2047 2^e and 2^e. Their sum is 2^(e + 11), unless the unit aligns products
-            # to an emax that has a floor far above them.
+            # The two products of a row are 2047 2^(2e) and 2^(2e). Their sum is 2^(2e + 11), unless the unit aligns
+            # products to an emax that has a floor far above them.
             e = rng.integers(-86, -70, n)
             a, b = codes.zero((n, k)), codes.zero((n, k))
             field = lambda exponent: (exponent + codes.bias).astype(np.uint64)
