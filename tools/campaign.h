@@ -51,7 +51,8 @@ CLI::App* campaign_command(Context& context, const std::string& example, Campaig
 wire::DatasetCases list_dataset(const std::string& file, const std::string& glob);
 Case load_dataset_case(const std::string& file, const std::string& name);
 
-// Return the files that a plan file, or the folder of a shard, depends on, including itself.
+// files_of_plan() returns a plan file and the files that it names. files_of_shard() returns the
+// files that the plan in the folder of a shard names.
 std::vector<std::string> files_of_plan(const std::string& path);
 std::vector<std::string> files_of_shard(const std::string& dir);
 

@@ -66,7 +66,8 @@ struct Finding {
 
 // Counts outputs of one corruption. `tried` counts those that differ in value from the right
 // output, or whose files were changed. `caught` counts those that did not pass. `escaped` counts
-// those that passed although they are wrong by the yardstick; changed files always are.
+// those that passed although they are wrong by the yardstick. A changed file always counts as
+// wrong.
 struct Caught {
   std::int64_t tried = 0, caught = 0, escaped = 0;
 };

@@ -25,8 +25,8 @@ int residual_bin(const simd::BoundForm& form, const simd::OutputStats& stats, do
   if (changed.ulp_square < simd::kFlipCancelled * stats.ulp_square) return simd::kBinUnsure;
   const double threshold = form.threshold(changed);
   const double apart = simd::kFlipBand * threshold;
-  // `threshold` is computed from a bound of the tail of the rounding errors. If |R| is near it,
-  // only the exact tail decides, which needs a new summation.
+  // `threshold` is computed from a bound of the tail of the rounding errors. If |R| is not well
+  // below it, only the exact tail decides, which needs a new summation.
   if (form.uses_tail() && r > form.tail_from * threshold - apart) return simd::kBinUnsure;
   if (!(std::abs(r - threshold) > apart)) return simd::kBinUnsure;
   return int{simd::ratio_bin(r == 0 ? 0 : r / threshold, r > threshold)};
@@ -315,7 +315,7 @@ void ChecksumDetector::census(std::span<const int> bits, bool exact, std::uint16
   const auto elements = at(rows.m * rows.n);
   std::vector<std::uint16_t> columns(elements * bits.size());
   impl_->census_rows(impl_->sides.back(), bits, exact, columns.data());
-  // The order of bins: not checkable, dismissed, ratios from small to large, masked.
+  // The order of bins: not checkable, dismissed, ratios from small to large, not finite, masked.
   const auto rank = [](int bin) {
     return bin == simd::kBinUnsure ? -2 : bin == simd::kBinDismissed ? -1 : bin;
   };

@@ -24,8 +24,8 @@ ElementCheck element_check(const GateSpec& gate, const Cell& cell, const Matrix&
     if (checks.size() == 1) {
       ElementCheck own = checks.front();
       const auto is_census = [](const FaultPlan& fault) { return fault.census; };
-      // `by_chance`, the check by the expected error, also judges the sum of the errors of all
-      // elements. But a census judges one element at a time, so it does without that check.
+      // `by_chance`, the check by the expected error, also limits the sum of the squares of all
+      // errors. But a census judges one element at a time, so it does without that check.
       if (std::ranges::any_of(cell.faults, is_census)) own.by_chance = nullptr;
       return own;
     }

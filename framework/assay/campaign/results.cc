@@ -198,8 +198,8 @@ bool is_elementwise(std::string_view gate) {
 
 std::vector<RocPoint> roc(const GateResult& gate) {
   if (gate.alarms.rate.trials == 0) return {};
-  // An elementwise detector also counts rows that could not be judged in its histogram, in bin 0 if
-  // they have no mismatch. They are taken out here.
+  // The histogram of an elementwise detector includes rows that could not be judged. Without a
+  // mismatch they are in bin 0, from which they are removed here.
   RatioCounts clean = gate.ratios;
   std::int64_t rows = 0;
   for (const std::int64_t n : clean) rows += n;

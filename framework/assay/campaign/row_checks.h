@@ -25,7 +25,7 @@ struct RowChecks {
   std::int64_t m, n, width, groups;
   bool confirms;
   // The largest error that accumulation may give an element of each row. Filled only if flagged
-  // checks are confirmed by their elements.
+  // checks are confirmed by their elements and the threshold takes no residuals.
   std::vector<double> element_error;
   // Cache of wrong_as_it_is(). For a group of columns in a row of the unchanged result, it holds
   // true if an element of the group is outside its bound.
@@ -41,7 +41,7 @@ struct RowChecks {
   // of each check.
   std::vector<double> before, residuals;
   // For each check of a sum: the largest difference that confirmation accepts. Filled if
-  // confirmation is on.
+  // confirmation is on and the threshold takes residuals.
   std::vector<double> explained;
 
   RowChecks(AbftChecker made, const Tensor& output, const AbftOptions& options)

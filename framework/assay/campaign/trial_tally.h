@@ -41,7 +41,7 @@ struct CleanCounts {
   // count as rows, too.
   std::int64_t rows = 0, alarms = 0;
   std::int64_t not_checkable = 0;  // rows without a checkable check
-  // Rows without an alarm that have a check above its threshold, because all elements of the check
+  // Rows with a check above its threshold, but without an alarm, because all elements of the check
   // are inside their bounds.
   std::int64_t dismissed = 0;
   // All checks, and those of them that have a z (difference / sigma).
