@@ -28,7 +28,8 @@ using CountWork = std::function<void(std::int64_t matrices, std::int64_t verdict
 
 // Computes the blocks of a campaign.
 struct BlockRunner {
-  // Called with the plan's text after it was read and its folder was opened. May be empty.
+  // Called with the plan's text after the plan was read and the folder of the results was opened.
+  // May be empty.
   std::function<void(const std::string& plan)> start = {};
   // Computes all these blocks and calls `done` for each of them, one at a time.
   std::function<void(const campaign::Campaign&, const std::vector<campaign::BlockAddress>&,

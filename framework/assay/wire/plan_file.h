@@ -9,7 +9,7 @@
 
 namespace assay::wire {
 
-// The cases of a dataset file that match a glob, and a number that changes with the file's bytes.
+// The cases of a dataset file that match a glob, and a digest of the file's bytes.
 struct DatasetCases {
   struct Entry {
     std::string name, op;

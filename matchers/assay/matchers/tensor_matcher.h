@@ -85,7 +85,8 @@ auto with_view(const T& tensor, const Use& use) {
 // The reference of a matcher: a view, with its own storage if it needs one.
 class Reference {
  public:
-  // An lvalue is only viewed and must outlive the matcher. A temporary is copied.
+  // An lvalue is only viewed and must outlive the matcher, as must the memory of a TensorView.
+  // Other temporaries and Eigen expressions are copied.
   template <typename T>
   requires(!std::same_as<std::remove_cvref_t<T>, Case> &&
            !std::same_as<std::remove_cvref_t<T>, Reference>)
