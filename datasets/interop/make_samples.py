@@ -4,8 +4,8 @@ numpy.
 
     python3 datasets/interop/make_samples.py [FOLDER]
 
-The layouts are those of docs/interop.md. Data and names are made here. One output in each tree is
-wrong on purpose, and its name says so (bad).
+The layouts are those of docs/interop.md. Data and names are made here. In sides/ and ttk/ one output
+is wrong on purpose, and its name says so (bad). In msprobe/ the second call is wrong on one side.
 """
 import csv
 import hashlib
@@ -46,8 +46,7 @@ def put(path, array):
 
 
 def sides(root):
-    """Writes arrays with the same names to a folder of golden results and a folder of outputs. Raw files have dtype and
-    shape in their names."""
+    """Writes .npy files with the same names to a folder of golden results and a folder of outputs."""
     for name in ("attention/q", "attention/k", "mlp/up"):
         golden = rng.standard_normal((4, 32)).astype(np.float32)
         put(root / "gold" / f"{name}.npy", golden)

@@ -47,8 +47,8 @@ for _name, _value in list(globals().items()):
     if type(_value).__name__ == "builtin_function_or_method" and not _name.startswith("_"):
         globals()[_name] = _spoken(_value)
 
-# The names that are defined below need pytest or PyTorch. They are left out, so that `from assay import *` works
-# without pytest and PyTorch.
+# The names that are defined below need pytest or PyTorch. They are left out of __all__, so that `from assay import *`
+# works without pytest and PyTorch.
 __all__ = [name for name in dir() if not name.startswith("_")]
 
 

@@ -17,7 +17,7 @@ def _by_name():
 @dataclasses.dataclass
 class Output:
     """One of several outputs of a case: its golden result and the results that producers recorded."""
-    golden: Optional[object] = None  # None if the golden result is not computed yet.
+    golden: Optional[object] = None  # None if it is not computed yet, or if the output is not compared.
     recorded: Dict[str, object] = _by_name()  # The recorded results by producer.
 
     # These attributes override those of the case: output_dtype, standard, rtol, ...
@@ -49,8 +49,8 @@ class Case:
     outputs: Dict[str, Output] = _by_name()  # The outputs by name, if the case has several.
 
     # The arrays that a kernel returned with a recorded result, by producer, in float32. `accumulators` has the outputs
-    # before their cast, in their shape. `residuals` has R = sum (before - after) over the columns of each check
-    # (docs/abft.md).
+    # before their cast, in their shape. `residuals` has R, the sum of (value before the cast - value after it) over the
+    # columns of each check (docs/abft.md).
     accumulators: Dict[str, object] = _by_name()
     residuals: Dict[str, object] = _by_name()
     # The machine that computed a recorded result, by producer.

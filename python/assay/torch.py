@@ -110,7 +110,7 @@ class Product:
 
 
 class Products:
-    """The products that matmuls() saw, in the order of the calls. The object is true if all products pass."""
+    """The products that matmuls() saw, in the order of the calls. It is true if there are products and all pass."""
 
     def __init__(self):
         self.products: List[Product] = []
@@ -181,7 +181,8 @@ def matmuls(module, *, threshold="rounding_variance", machine=None, dump=None):
     # `inside` has the modules that are running, with their names.
     seen, cases, inside = Products(), [], []
 
-    # This call raises an error if `threshold` or `machine` is wrong. Otherwise the first product of the module would.
+    # This call raises an error if `threshold` or `machine` is wrong. Without this call, the first product of the module
+    # would raise it.
     ones = torch.ones(1, 1)
     _core.check_product(ones, ones, ones, threshold=threshold, machine=machine)
 

@@ -49,7 +49,8 @@ Array own(Tensor tensor);
 // Returns a numpy array if numpy has the dtype, and an assay.Tensor otherwise.
 py::object result_of(Tensor tensor);
 
-// Returns true if an object is one or several tensors. A list of numbers is one tensor.
+// Returns true if an object is a list or tuple of arrays, in which None is an absent array. A list
+// of numbers is one array and not a list of arrays.
 bool is_list_of_arrays(const py::handle& object);
 
 void define_arrays(py::module_& m);

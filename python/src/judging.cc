@@ -33,8 +33,8 @@ std::vector<std::string> words_of(const py::object& standard) {
   }
 }
 
-// Removes the keywords for bounds from `options` and returns them as GateRequest::bounds. All
-// functions of this file accept these keywords.
+// Removes the keywords for bounds from `options` and returns them as GateRequest::bounds. compare,
+// assert_close and judge_case accept these keywords.
 BoundRequest take_bounds(py::dict& options) {
   BoundRequest request;
   request.origin = "command";

@@ -67,8 +67,8 @@ void define_exceptions(py::module_& m) {
     } catch (const std::invalid_argument& error) {
       raise(py::reinterpret_borrow<py::object>(PyExc_ValueError), error.what());
     } catch (const std::runtime_error& error) {
-      // The framework itself reads JSON files and a campaign's blocks. It throws exactly this type
-      // for errors in them, which become errors of files in Python.
+      // The framework itself reads JSON files and a campaign's blocks. It throws exactly
+      // std::runtime_error for errors in them, which become errors of files in Python.
       if (typeid(error) != typeid(std::runtime_error)) throw;
       raise(exceptions().file, error.what());
     }

@@ -51,7 +51,8 @@ std::optional<T> taken_as(py::dict& keywords, const char* name) {
 // Raises TypeError if there are keywords left. `function` is as in "compare()".
 void refuse_rest(const py::dict& keywords, const char* function);
 
-// Raises the exception of a signal's handler, for example after Ctrl-C. Does not need the lock.
+// Raises the exception of a signal's handler, for example after Ctrl-C. The caller need not hold
+// the interpreter's lock.
 void check_signals();
 
 // Releases the interpreter's lock during its lifetime. Ctrl-C still works.
@@ -82,7 +83,7 @@ void define_texts(Class& defined, const Text& text, const Repr& repr) {
       .def("_repr_html_",
            [text](typename Class::type& shown) { return preformatted(std::invoke(text, shown)); });
 }
-// Does the same, with a property `text` that `words` describes.
+// Defines how an object is shown, and a property `text`, which `words` describes.
 template <typename Class, typename Text, typename Repr>
 void define_texts(Class& defined, const char* words, const Text& text, const Repr& repr) {
   defined.def_property_readonly("text", text, words);

@@ -71,7 +71,7 @@ std::string repr_of(const char* kind, Outcome outcome, const std::string& why) {
   return formatted("<{} {}: {}>", kind, outcome_word(outcome), why);
 }
 
-// The function that raises an error if a check did not pass.
+// Describes check(), the function of a result that raises an error if the check did not pass.
 constexpr const char* kCheckWords =
     "Raises AssertionError where it failed, NotComparable or Untrusted.";
 

@@ -1,8 +1,8 @@
 // A user's program that prints assay's verdicts on NaN, infinity and subnormal numbers.
 // consumer_test.py builds it with -O2 and with -Ofast, with every compiler, and expects the same
 // text. Numbers are given by their bits, because a compiler may assume that this file has only
-// finite numbers. The first line says whether the process flushes subnormals to zero. `upward` sets
-// the rounding mode first.
+// finite numbers. The first line says whether the process flushes subnormals to zero. With the
+// argument `upward`, the program first sets the rounding mode to upward.
 #include <assay/abft/abft.h>
 #include <assay/format/convert.h>
 #include <assay/matchers.h>

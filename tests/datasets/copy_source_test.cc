@@ -42,8 +42,8 @@ void copy_all(CopySource& source, const std::string& group, hid_t to) {
 
 class CopySourceTest : public ::testing::Test {
  protected:
-  // Writes tensors of every format and attributes of every kind. The golden result is too long for
-  // a block that is kept.
+  // Writes tensors of every format and attributes of every kind. The golden result is so long that
+  // it is read from the file and not from a block in memory (BlockReader).
   void SetUp() override {
     DatasetWriter writer(path_);
     Case c;
@@ -206,7 +206,8 @@ TEST_F(CopySourceTest, LeavesToHdf5WhatItMayNotCopyBitForBit) {
   }
 }
 
-// Adds a sequence of compounds that hold strings and sequences. h5py cannot write it.
+// An element of a sequence. It is a compound that holds a string and a sequence. h5py cannot write
+// such a type.
 struct Deep {
   int number;
   const char* word;
@@ -379,7 +380,8 @@ TEST_F(CopySourceTest, Hdf5IsSilentWhoeverAsks) {
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
-// A dataset with several links keeps them. Beside it, HDF5 copies an attribute of another case.
+// A dataset with several links keeps them. The added link has no checksum, so HDF5 copies this
+// case. The other case is copied without HDF5.
 TEST_F(CopySourceTest, OfAWriterKeepsLinksAndTakesEitherWay) {
   change("c['inputs/twice'] = c['inputs/int8']\nf['cases/of/all'].attrs['x_text'] = 'variable'");
   const std::string to = directory_ / "to.h5";

@@ -1,4 +1,5 @@
-// Tests the parts that read layouts: patterns of names, Python's literals, tables, and TTK's names.
+// Tests the parts that read layouts: patterns of names, Python's literals, tables, TTK's names, and
+// the names of cases.
 #include <assay/datasets/arrays/python_literal.h>
 #include <assay/datasets/layouts/array_cases.h>
 #include <assay/datasets/layouts/csv.h>

@@ -297,14 +297,14 @@ TEST(PlainObjects, LeaveWhatIsDamagedToHdf5) {
   };
   EXPECT_TRUE(links_after([](std::string&) {}));
   const auto entry = [&](int i) { return at.node + 8 + 40 * static_cast<std::uint64_t>(i); };
-  // Defects of the superblock: another version, sizes and a base of addresses that it does not
-  // have, and an end behind that of the file.
+  // Defects of the superblock: another version, another size or base of addresses than assay
+  // writes, and an end behind that of the file.
   EXPECT_FALSE(links_after([&](std::string& b) { b[8] = 1; }));
   EXPECT_FALSE(links_after([&](std::string& b) { b[13] = 4; }));
   EXPECT_FALSE(links_after([&](std::string& b) { put(b, 24, 8); }));
   EXPECT_FALSE(links_after([&](std::string& b) { put(b, 40, b.size() + 1); }));
-  // Defects of the header: another version, and a message that is too many, shared, of another
-  // kind, or beyond the end.
+  // Defects of the header: another version, a wrong number of messages, and a message that is
+  // shared, of another kind, or reaches beyond the end.
   EXPECT_FALSE(links_after([&](std::string& b) { b[at.header] = 2; }));
   EXPECT_FALSE(links_after([&](std::string& b) { put(b, at.header + 2, 2, 2); }));
   EXPECT_FALSE(links_after([&](std::string& b) { b[at.header + 20] = 2; }));
@@ -361,7 +361,7 @@ TEST(PlainObjects, LeaveDatasetsThatDoNotAddUpToHdf5) {
   };
   EXPECT_TRUE(is_known([](std::string&) {}));
   // The dataset is unknown if its number of elements is not that of the layout, is 0, or is more
-  // than 2^64, if its rank or a version is not known, or if its elements have another size.
+  // than 2^60, if its rank or a version is not known, or if its elements have another size.
   EXPECT_FALSE(is_known([&](std::string& b) { put(b, space + 8, 3); }));
   EXPECT_FALSE(is_known([&](std::string& b) { put(b, space + 8, 0); }));
   EXPECT_FALSE(is_known([&](std::string& b) { put(b, space + 8, ~std::uint64_t{0}); }));
@@ -381,7 +381,7 @@ TEST(PlainObjects, LeaveDatasetsThatDoNotAddUpToHdf5) {
     EXPECT_FALSE(is_known([&](std::string& b) { put(b, message.at(0x05) - 8, kind, 2); })) << kind;
   }
   // The header is unknown if an attribute has a shared type, a name that does not end, an unknown
-  // version, or a type of no size.
+  // version, or a name of a wrong length.
   EXPECT_FALSE(is_known([&](std::string& b) { b[attribute + 1] = 1; }));
   EXPECT_FALSE(is_known([&](std::string& b) { b[attribute + 8 + 5] = 'x'; }));
   EXPECT_FALSE(is_known([&](std::string& b) { b[attribute] = 4; }));

@@ -114,7 +114,7 @@ TEST_F(Several, AnOutputThatIsNotThereIsNamed) {
             at + "has no recorded output 'y' of 'gpu'; it has npu");
 }
 
-// A case whose only output has no name is written in schema 1, byte for byte as by older versions,
+// A case is written in schema 1 if its only output has no name and no input is a list or absent,
 // unless another case of the file needs schema 2.
 TEST_F(Several, WhatNeedsNoMoreIsSchema1) {
   Case one;

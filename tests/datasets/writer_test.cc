@@ -355,8 +355,8 @@ int fill_disk(const std::string& directory, const std::string& reason, bool comp
 TEST_F(Writer, AFullDiskGivesOneErrorAndNoCrash) {
   for (const bool compress : {false, true}) {
     const int status = in_child([&] {
-      // The child process mounts a small disk of its own. If it cannot, only the next test checks a
-      // full disk.
+      // The child process mounts a small disk of its own. If it cannot, only the next test checks
+      // writes that fail.
       if (unshare(CLONE_NEWNS) != 0 ||
           mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
           mount("none", directory_.path().c_str(), "tmpfs", 0,

@@ -19,7 +19,8 @@ const Format* find_dtype(DtypeNames names, std::string_view name);
 std::string_view dtype_name(DtypeNames names, const Format& format);
 // Returns assay's names of the listed dtypes: "float64, float32, ...".
 std::string dtypes_of(DtypeNames names);
-// Returns a message that says that elements of a dtype without a row are not read, and what to do.
+// Returns a message that says that elements of a dtype that assay does not have are not read, and
+// what to do.
 std::string unread_elements(std::string_view dtype);
 
 }  // namespace assay

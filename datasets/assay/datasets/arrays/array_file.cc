@@ -176,7 +176,7 @@ ParsedName parse_name(const std::string& path) {
   return whole.row->is_archive && !whole.row->is_dataset ? whole : splits.back();
 }
 
-// Returns the names of arrays as a text, with only as many of them as fit on a line.
+// Returns the names of arrays as a text, at most 10 of them.
 std::string listed(std::vector<std::string> names) {
   constexpr std::size_t kMost = 10;
   if (names.size() <= kMost) return joined(names);

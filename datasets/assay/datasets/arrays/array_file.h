@@ -54,7 +54,8 @@ struct ArrayFormat {
   std::unique_ptr<ArrayFile> (*open)(const std::string& path);
   // Null if this kind of file cannot be written (array_writer.h).
   void (*write)(const std::string& path, const std::map<std::string, TensorView>& arrays) = nullptr;
-  // The dtypes that can be written. If this is empty, any dtype is written as its bytes.
+  // The dtypes that can be written. If this is empty, every dtype can be written (`written` says
+  // how).
   DtypeNames dtypes = "";
   std::string_view unnamed = "";  // the name that is written for an array without a name
   // For documentation: the properties of arrays that such a file records.

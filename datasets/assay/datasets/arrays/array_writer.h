@@ -10,12 +10,12 @@
 namespace assay {
 
 // Writes arrays by name to one file, whole or not at all. Views may have any strides. npy and bin
-// files hold one array, whose name is not written. Other kinds hold any number of arrays; a single
-// array with the name "" has no name there. No bit is lost: npy and npz files hold dtypes that
-// NumPy does not have as bytes of their width, and reading them back needs the dtype. A bin file
-// whose name does not say dtype and shape (raw_file_name) gets them in a file beside it, PATH.json.
-// Throws FileError if the kind is not written, if it cannot express a dtype (the message lists the
-// dtypes that it can), or if the file cannot be written.
+// files hold one array, whose name is not written. Other kinds hold any number of arrays; an array
+// with the name "" gets the name ArrayFormat::unnamed, or no name in a .pt file. No bit is lost:
+// npy and npz files hold dtypes that NumPy does not have as bytes of their width, and reading them
+// back needs the dtype. A bin file whose name does not say dtype and shape (raw_file_name) gets
+// them in a file beside it, PATH.json. Throws FileError if the kind is not written, if it cannot
+// hold a dtype (the message lists the kinds that can), or if the file cannot be written.
 void write_array_file(const ArrayFormat& row, const std::string& path,
                       const std::map<std::string, TensorView>& arrays);
 

@@ -19,7 +19,7 @@ class ByteSource {
   virtual void read(std::int64_t at, std::int64_t count, std::byte* to) = 0;
   // Returns true if several threads may read at a time.
   virtual bool serves_threads() const { return false; }
-  // Returns the place where the first byte is stored (array_source.h).
+  // Returns the place where the first byte is stored (stored_place.h).
   virtual StoredPlace place() const = 0;
 };
 

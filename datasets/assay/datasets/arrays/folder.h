@@ -15,7 +15,7 @@ namespace assay {
 std::vector<std::string> files_under(const std::string& folder);
 // Returns the names of everything in a folder, sorted.
 std::vector<std::string> names_in(const std::string& folder);
-// Returns the names of the folders in it, sorted, without hidden ones and links.
+// Returns the names of the folders in a folder, sorted, without hidden folders and links.
 std::vector<std::string> folders_in(const std::string& folder);
 
 bool is_folder(const std::string& path);

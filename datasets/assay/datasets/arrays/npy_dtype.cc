@@ -90,7 +90,7 @@ NpyType npy_type(const std::string& path, const Literal& literal) {
   const bool is_uint16 = kind == 'u' && width == 2;
   const Format* known =
       is_uint16 ? nullptr : find_dtype(kNpyDtypes, formatted("{}{}", kind, width));
-  // ml_dtypes uses either of two kinds for its 8-bit floats.
+  // ml_dtypes gives its 8-bit floats the kind 'V' or 'f'.
   const bool is_pattern = (kind == 'V' && (width == 1 || width == 2 || width == 4)) ||
                           (kind == 'f' && width == 1) || is_uint16;
   if (known == nullptr && !is_pattern) {

@@ -230,8 +230,8 @@ class OnnxFile : public ArrayFile {
   std::optional<std::int64_t> raw_size_;
   std::int64_t raw_begin_ = 0;
   const DataField* field_ = nullptr;  // the field that holds the numbers
-  // The elements. Each number takes a byte or more in the file, so this takes at most 8 times the
-  // memory.
+  // The numbers in that field. Each takes at least a byte in the file and 8 bytes here, so they
+  // take at most 8 times as much memory as the file.
   std::vector<std::uint64_t> numbers_;
 };
 

@@ -96,8 +96,8 @@ bool has(const Fields& fields, std::uint64_t number, bool Field::*wire) {
 }
 
 // Field numbers of SequenceProto, OptionalProto and MapProto, which contain messages with tensors.
-// These messages are recognized by their fields: a number in field 2, or messages in fields 1 and
-// 2.
+// The contained messages are recognized by their fields: a number in field 2, or messages in fields
+// 1 and 2.
 constexpr std::uint64_t kName = 1, kType = 2, kFirstValue = 3, kMapValues = 5, kLastValue = 7;
 
 constexpr std::string_view kWayOut =

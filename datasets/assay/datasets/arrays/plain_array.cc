@@ -49,8 +49,8 @@ class PlainArray : public ArraySource {
   }
   const Format& format() const override { return *layout_.format; }
   const Shape& shape() const override { return layout_.shape; }
-  // Several threads cannot read an array with strides, because it is read from bytes that the first
-  // read keeps, or an array that is read by columns, because these need few large reads.
+  // Returns false for an array with strides, because the first read keeps bytes that the later ones
+  // use. Returns false for an array that is read by columns, because that needs few large reads.
   bool serves_threads() const override {
     return layout_.strides.empty() && !is_read_by_columns() && bytes_->serves_threads();
   }

@@ -35,10 +35,10 @@ struct LiteralItem {
 enum class Python : std::uint8_t { k2, k3 };
 
 // Parses the whole text as one literal. Nothing but literals is accepted: no names, calls,
-// operators, prefixed strings or joined ones. Nesting ends at 64. Throws Refusal,
-// which says what was found at which position.
+// operators, prefixed strings or joined ones. Nesting ends at 64. Throws Refusal, which says at
+// which position what is expected.
 Literal parse_literal(std::string_view text, Python version = Python::k3);
-// Returns the literal as Python's repr() writes it.
+// Returns the literal in Python's syntax. Lists are written as tuples.
 std::string literal_text(const Literal& literal);
 
 }  // namespace assay

@@ -123,8 +123,7 @@ class Finder {
     }
   }
 
-  // Returns the name of the function that a call calls. For wrappers with attributes it is the
-  // wrapped function.
+  // Returns the name of the function that a call calls.
   std::string_view function(const Value& call) const { return pickle_[call.items[0]].text; }
   const Value& argument(const Value& call, std::size_t i, const std::string& name) const {
     const Value& arguments = pickle_[call.items[1]];

@@ -42,8 +42,9 @@ class FileCheck {
   FileCheck& operator=(const FileCheck&) = delete;
 
   // Each function makes the other process read what the question is about. They throw FileError if
-  // that process crashes, runs out of time or does not answer. If it refuses the file, that is not
-  // an error here, because this process will refuse the file with its own message.
+  // that process crashes, runs out of time, does not answer, or reports that HDF5 found damage. If
+  // it refuses the file for another reason, that is not an error here, because this process will
+  // refuse the file with its own message.
   void list_cases();
   void look_at_case(const std::string& name, const std::string& object);
   void look_at_dataset(const std::string& object, const std::string& dtype);
@@ -54,8 +55,8 @@ class FileCheck {
   std::shared_ptr<Process> process_;
 };
 
-// Returns null if the file is trusted, if this process wrote it, or if there is no checking
-// program.
+// Returns the check of a file, or null if the file is trusted, if this process wrote it, or if
+// there is no checking program.
 std::unique_ptr<FileCheck> check_of(const std::string& path, int fd);
 
 // Records that this process wrote the file, in its present state.

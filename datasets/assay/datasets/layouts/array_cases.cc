@@ -306,7 +306,8 @@ ArrayCases::ArrayCases(std::string path, std::vector<CaseRecord> records,
     const std::string source_name = record.source_name();
     std::string& name = names[i];
     if (golden.count(source_name) == 0) {
-      // A record keeps its own name if it needs no other one, unless a golden case has that name.
+      // A record whose own name is a valid case name keeps it, even if the safe name of another
+      // record is the same. Only a golden case with that name takes the name away.
       const bool is_own = name == source_name;
       const bool is_taken = claims[name] > 1 && (!is_own || of_golden.count(name) > 0);
       if (is_taken || groups.count(name) > 0) name = distinct_case_name(source_name);

@@ -32,22 +32,22 @@ struct CaseRecord : BasicCase<ArrayRequest> {
 };
 
 // Settles the dtype and the shape of every array. The first of these sources that says something
-// wins: the file, the layout, the options for that side, and the other side, if the sizes agree. If
-// none of them says the shape, it is one dimension with all elements of the file. A dtype from the
-// options for outputs is also the dtype that the operator returns. One sentence for each kind of
-// inference is added to `notes`. No data is read. An error in an array becomes its record's
-// `error`.
+// wins: the file, the layout, the options for that side, and the other side (its shape only if the
+// sizes agree). If none of them says the shape, it is one dimension with all elements of the file.
+// A dtype from the options for outputs is also the dtype that the operator returns. One sentence
+// for each kind of inference is added to `notes`. No data is read. An error in an array becomes its
+// record's `error`.
 void settle_arrays(std::vector<CaseRecord>& records, const OpenOptions& options,
                    std::vector<std::string>& notes);
 
 class ArrayCases : public CaseSource {
  public:
   // A record whose golden result lies in one of options.golden_sources() gets the name of that
-  // case. Every other record keeps its own name if a case may have it, if no other record claims it
-  // and if no case lies below it, because cases do not nest. Otherwise it gets safe_case_name(), or
-  // distinct_case_name() if that is claimed too, and has its source name in the attribute x_name.
-  // If several records have one source name, or would have one case name, one stays and has an
-  // error.
+  // case. Every other record keeps its own name if a case may have it, if no golden case of another
+  // record has it and if no case lies below it, because cases do not nest. Otherwise it gets
+  // safe_case_name(), or distinct_case_name() if another record claims that, and has its source
+  // name in the attribute x_name. If several records have one source name, or would have one case
+  // name, one stays and has an error.
   ArrayCases(std::string path, std::vector<CaseRecord> records, const OpenOptions& options = {});
 
   const std::string& path() const override { return path_; }

@@ -29,7 +29,8 @@
 
 namespace assay {
 
-// True if the path is a file that has the name or the first bytes of an HDF5 file.
+// True if the path is a file whose name has an HDF5 file's ending, or which begins like an HDF5
+// file.
 bool is_dataset(const std::string& path);
 
 // The side of arrays for which the layout does not say a side.
@@ -39,8 +40,8 @@ struct OpenOptions {
   // The name of a row of layouts(). If it is empty, the content tells the layout.
   std::string layout = {};
   Side side = Side::kGolden;
-  // The producer of outputs for which the layout does not say one. If this is empty, it is the
-  // folder's name.
+  // The producer of outputs for which the layout does not say one. If this is empty, the layout
+  // chooses a name, such as that of the folder.
   std::string producer = {};
   // Dtype and shape of raw bytes whose files do not say them. The dtype is also that of bit
   // patterns in .npy files. `dtype` and `shape` are for outputs. `golden_dtype` and `golden_shape`
@@ -53,7 +54,8 @@ struct OpenOptions {
   std::function<std::vector<const CaseSource*>()> golden_sources = {};
   // Overrides what the file says about its rows (row_cases.h).
   std::optional<bool> rows_are_cases = {};
-  // TTK's case table. If this is empty, it is the only .csv file in the folder, if there is one.
+  // TTK's case table. If this is empty, it is the only CSV file in the folder with the header of a
+  // case table, if there is one.
   std::string table = {};
 };
 
@@ -104,9 +106,10 @@ std::function<std::vector<const CaseSource*>()> golden_sources(
 // Returns the sources that the paths stand for, in order. Each can be opened by open_cases(). A
 // path stands for:
 // - a file: the file;
-// - a folder with dataset files at any depth: each of these files, in their order;
+// - a folder with dataset files at any depth: each of these files, in their order, unless `layout`
+// names another layout;
 // - another folder: the folder;
-// - a glob ('*' and '?' in the last part, '**' for any folders): everything that it matches.
+// - a glob ('*' and '?' match no '/', '**' matches any text): everything that it matches.
 // Throws FileError if a path does not exist or a glob matches nothing. `layout` is as in
 // OpenOptions.
 std::vector<std::string> find_sources(const std::vector<std::string>& paths,

@@ -150,7 +150,7 @@ std::vector<std::string> files_matching(const std::string& pattern) {
 
 namespace {
 
-// The key has the texts that the wildcards stand for.
+// The paths of files. The key has the texts that the wildcards stand for.
 using PairedFiles = std::map<std::vector<std::pair<std::string, std::string>>, std::string>;
 
 PairedFiles paired_files(const NamePattern& pattern) {

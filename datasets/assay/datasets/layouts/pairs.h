@@ -41,7 +41,7 @@ class NamePattern {
   std::vector<Part> parts_;
 };
 
-// Returns the files that match, sorted, and folders if the pattern ends in a folder. Throws
+// Returns the paths of the files and folders that match, sorted, without hidden ones. Throws
 // FileError if a folder cannot be read.
 std::vector<std::string> files_matching(const std::string& pattern);
 

@@ -211,8 +211,8 @@ class RowCases : public CaseSource {
             part("residuals", std::pair(&Stored::residual, &Epilogue::residual))};
   }
 
-  // Returns the place of a row's bytes. It is known only if the array lies in one stretch of a
-  // file.
+  // Returns the place of a row's bytes if the array lies in one stretch of a file, and otherwise
+  // the place of the whole array.
   std::optional<StoredPlace> result_place(const std::string& name, const std::string& producer,
                                           const std::string& output) const override {
     const Place place = at(name);

@@ -16,7 +16,7 @@ namespace assay {
 
 inline constexpr char kRowsAreCases[] = "rows_are_cases";
 
-// Returns the name of a row: "gemm/007" for 100 to 1000 rows.
+// Returns the name of a row: "gemm/007" for 101 to 1000 rows.
 std::string row_name(const std::string& name, std::int64_t row, std::int64_t rows);
 
 // Returns the number of rows that each tensor of a case has. Throws FileError, which names the
@@ -29,7 +29,8 @@ bool rows_are_cases(const std::string& path, const std::map<std::string, Attribu
 
 // Replaces all cases by their rows. Arrays are read through blocks of rows, so that memory does not
 // grow with their size if the source reads in pieces. The first use of an array reads all of it
-// once, to verify its checksum. Throws FileError as rows_of().
+// once, to verify its checksum. If a case cannot be described or rows_of() refuses it, it becomes a
+// single row, and reading that row throws the FileError.
 void take_rows_as_cases(OpenedCases& opened);
 
 // rows_like() returns a tensor that has room for `rows` rows with the dtype and shape of `row`.

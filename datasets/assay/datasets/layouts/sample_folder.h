@@ -1,5 +1,5 @@
-// The folder of an Ascend sample: gen_data.py writes input/*.bin and output/golden.bin, the program
-// output/output.bin. A layout of open_cases.h.
+// The folder of an Ascend sample: gen_data.py writes input/*.bin and output/golden.bin, and the
+// program writes output/output.bin. A layout of open_cases.h.
 #pragma once
 
 #include <string>

@@ -24,8 +24,8 @@
 namespace assay {
 namespace {
 
-// The endings of dumped files. If a case has files of several kinds, the first complete kind is
-// read.
+// The endings of TTK's arrays. If a folder for replay has files of several kinds, only the first of
+// these kinds is read.
 constexpr std::string_view kDumpEndings[] = {"bin", "npy", "pt"};
 constexpr int kMostTensors = 65536;  // a number of at least this in a name is not an index
 
@@ -110,8 +110,8 @@ std::string named_file(const TtkTable& table, const TtkCase& row, const std::str
   return beside;
 }
 
-// Adds the files that the row names beside the dumped ones: inputs, golden results and results of a
-// third party.
+// Adds the files that the row names for arrays without a file in the folder: inputs, golden results
+// and results of a third party.
 void add_named_files(CaseRecord& record, const TtkTable& table, const TtkCase& row) {
   const auto array = [&](const std::string& file) {
     return ArrayRequest{named_file(table, row, file), "", {}};
@@ -136,7 +136,7 @@ void add_named_files(CaseRecord& record, const TtkTable& table, const TtkCase& r
 }
 
 // Adds the row's description of the arrays and the rules by which TTK judges: the row's tolerances,
-// or `mixed` if it has none.
+// or the standard ttk_mixed if it has none.
 void add_row(CaseRecord& record, const TtkCase* row, const OpenOptions& options) {
   if (row == nullptr) {
     record.attributes["standard"] = std::string("ttk_mixed");
@@ -221,7 +221,7 @@ bool is_case_folder(const std::string& folder) {
 using ManualSet = std::map<std::pair<std::string, int>, std::pair<ManualFile, std::string>>;
 
 // A folder may hold its arrays as bin, npy and pt files. Returns the files of the first of these
-// kinds that exists. These files must be complete.
+// kinds that exists. Their indices must count from 0 without gaps.
 ManualSet manual_set(const std::string& folder) {
   std::map<std::string, ManualSet> sets;
   for (const std::string& name : names_in(folder)) {

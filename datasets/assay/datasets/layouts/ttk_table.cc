@@ -99,7 +99,8 @@ class RowReader {
     return tensors;
   }
 
-  // Returns the numbers of a cell: one for each output, or a single one for all outputs.
+  // Returns the numbers of a cell, one for each output. A cell with a single number applies to all
+  // outputs.
   std::vector<double> numbers(const std::string& column, std::size_t outputs) const {
     const Literal cell = literal(column);
     if (cell.is_none()) return {};

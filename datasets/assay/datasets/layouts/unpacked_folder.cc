@@ -35,7 +35,8 @@ bool stays_inside(const std::string& file) {
          std::ranges::none_of(path, [](const fs::path& part) { return part == ".."; });
 }
 
-// Returns the parts of "outputs/h200/y".
+// The parts of an array's name in the list, such as "outputs/h200/y". For "inputs/x", `output` is
+// "x".
 struct ArrayName {
   std::string kind, producer, output;
 };

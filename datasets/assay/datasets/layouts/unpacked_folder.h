@@ -21,7 +21,8 @@ void write_unpacked(const OpenedCases& from, const std::vector<std::string>& cas
 
 // Writes the cases in the layout of TTK: data for replay under FOLDER/manual, the outputs of each
 // producer as dumps under FOLDER/dump_PRODUCER, and the case table FOLDER/cases.csv. Returns a
-// sentence for each thing that this layout cannot express and that was left out.
+// phrase, such as "the attribute axis", for each thing that this layout cannot express and that was
+// left out.
 std::vector<std::string> write_ttk(const CaseSource& from, const std::vector<std::string>& cases,
                                    const std::string& folder);
 

@@ -20,7 +20,7 @@ struct Computed {
     Epilogue epilogue = {};
   };
 
-  Computed(Tensor result, Epilogue epilogue = {}) {  // NOLINT: most give only a tensor
+  Computed(Tensor result, Epilogue epilogue = {}) {  // NOLINT: `return tensor;` is usual
     outputs[""] = {std::move(result), std::move(epilogue)};
   }
   Computed(std::map<std::string, Tensor> several) {  // NOLINT: likewise

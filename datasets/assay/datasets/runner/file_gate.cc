@@ -277,8 +277,8 @@ struct OutputInPieces {
   std::string machine;
 };
 
-// Opens the arrays of an output in pieces. Returns nothing if one is missing, because the whole
-// case must then be read to report what is missing.
+// Opens the arrays of an output in pieces. Returns nothing if one is missing or cannot be read in
+// pieces. The case is then read as a whole, which also reports what is missing.
 std::optional<OutputInPieces> open_in_pieces(const CaseSource& golden, const CaseSource& file,
                                              const StoredCase& recorded, const std::string& name,
                                              const std::string& producer,

@@ -52,12 +52,12 @@ struct PieceReading {
 void distrust_same_bytes(std::vector<Verdict>& verdicts, const std::string& file);
 
 // Reads what the request needs of a case, gets its outputs and judges each. Returns one element for
-// each output, in the order of their names. A missing output and a machine's refusal are not
-// comparable. An operator that throws, or returns nothing, fails. If a case has several outputs, a
-// machine computes only the one that the case's operator computes (computed_output()), and the
-// others are not comparable. The notes of the compared outputs name the outputs that the case says
-// not to compare. Throws FileError, which names the golden file, if the case or an output cannot be
-// read.
+// each compared output, in the order of their names, or a single one that is not comparable if no
+// output is compared. A missing output and a machine's refusal are not comparable. An operator that
+// throws, or returns nothing, fails. If a case has several outputs, a machine computes only the one
+// that the case's operator computes (computed_output()), and the others are not comparable. The
+// notes of the compared outputs name the outputs that the case says not to compare. Throws
+// FileError, which names the golden file, if the case or an output cannot be read.
 std::vector<GatedCase> gate_file_case(const CaseSource& golden, const std::string& name,
                                       const OutputSource& source, const GateRequest& request,
                                       const PieceReading& reading = {});

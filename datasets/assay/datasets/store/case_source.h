@@ -53,13 +53,13 @@ class CaseSource {
 
   virtual bool has_case(const std::string& name) const = 0;
   // Returns the name of the case with this source name (source_names.h), or nullopt if there is no
-  // such case. If rows are cases, this function finds the array with this source name.
+  // such case. If rows are cases, this function finds the case whose rows they are.
   virtual std::optional<std::string> find(const std::string& source_name) const;
   virtual Case read(const std::string& name, const ReadOptions& what = {}) const = 0;
   virtual StoredCase info(const std::string& name) const = 0;
-  // Returns the golden result of a case. `output` names it if the case has several outputs. Returns
-  // nothing if there is no such case or no golden result. If rows are cases, `name` is the name of
-  // the array.
+  // Returns dtype and shape of the golden result of a case. `output` names it if the case has
+  // several outputs. Returns nothing if there is no such case or no golden result. If rows are
+  // cases, `name` is the name of the case whose rows they are.
   virtual std::optional<ArrayInfo> golden_info(const std::string& name,
                                                const std::string& output) const;
   // Returns only the attributes of a case, with `op`.
@@ -92,8 +92,8 @@ class CaseSource {
                                                    const std::string& /*output*/ = "") const {
     return nullptr;
   }
-  // Returns the bytes in memory of all results of a producer for a case. Returns 0 if finding out
-  // needs more than reading a header.
+  // Returns the bytes in memory of all results of a producer for a case, or the size of their
+  // files. Returns 0 if finding out needs more than reading a header.
   virtual std::int64_t result_bytes(const std::string& /*name*/,
                                     const std::string& /*producer*/) const {
     return 0;

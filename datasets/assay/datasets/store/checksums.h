@@ -3,9 +3,9 @@
 // team (x_...). The table is the dataset /checksums, and its own checksum is the root's attribute
 // assay_checksums.
 //
-// Objects that another program adds have no line in the table. Inputs, golden results and
-// attributes that another program changes or removes are refused, because nobody can tell such a
-// change from damage.
+// Objects that another program adds have no line in the table. Datasets and attributes that another
+// program changes are refused, and missing cases, inputs, golden results and attributes, too,
+// because nobody can tell such a change from damage.
 #pragma once
 
 #include <cstddef>

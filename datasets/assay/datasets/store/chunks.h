@@ -15,7 +15,7 @@
 
 namespace assay::h5 {
 
-// A dataset with no filters except deflate, shuffle and fletcher32.
+// A dataset. It can be copied with any filters, but read only with deflate, shuffle and fletcher32.
 struct StoredArray {
   hid_t dataset;
   hid_t created;  // its creation properties

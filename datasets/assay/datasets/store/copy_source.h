@@ -66,9 +66,9 @@ class CopySource {
 std::unique_ptr<CopySource> copy_source(const std::string& path, hid_t file);
 
 // Returns a source for a group in which all objects are stored plainly and are of the kinds that
-// assay writes itself. It uses HDF5 only to write, which takes a third of the time. `sums` are the
-// file's checksums. Returns null if something in the group is of another kind or large, or if
-// `objects` is null.
+// assay writes itself. It uses HDF5 only to write, so that copying takes a third of the time.
+// `sums` are the file's checksums. Returns null if something in the group is of another kind or
+// large, or if `objects` is null.
 std::unique_ptr<CopySource> plain_copy_source(const std::string& path,
                                               std::shared_ptr<PlainObjects> objects,
                                               const std::string& group, const ChecksumTable& sums);

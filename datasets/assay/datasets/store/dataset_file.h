@@ -66,7 +66,7 @@ class DatasetFile : public CaseSource {
  private:
   friend class DatasetWriter;
   const h5::ChecksumTable& checksums() const;
-  // Checks all of a case. Returns its objects, to be copied.
+  // Checks a case, except its elements. Returns its objects, to be copied.
   std::unique_ptr<h5::CopySource> copy_source(const std::string& name) const;
 
   friend struct h5::FileLook;

@@ -20,7 +20,7 @@ namespace {
 
 // The most bytes of address space that this process may use.
 constexpr rlim_t kMostMemory = rlim_t{4} << 30;
-// The limit on the size of datasets. It never applies, because this process reads no elements.
+// The limit on the size of datasets, so high that it never applies. This process reads no elements.
 constexpr std::int64_t kNoLimit = std::int64_t{1} << 62;
 
 void limit(int what, rlim_t most) {
@@ -36,8 +36,8 @@ void allow_seconds(std::int64_t more) {
   limit(RLIMIT_CPU, static_cast<rlim_t>(used.tv_sec + 1 + more));
 }
 
-// Answers a question. A question ends with a zero. It consists of a letter and the object in
-// question, which is a case, or a dtype, '\n' and a dataset's path.
+// Reads what a question is about. "l" asks about the list of cases, "c" and a name about a case,
+// "d", a dtype, '\n' and a path about a dataset. Any other letter only opens the file.
 void look(const std::string& question, std::unique_ptr<DatasetFile>& file) {
   const std::string rest = question.substr(1);
   if (question[0] == 'd') {

@@ -27,8 +27,8 @@ class GlobalHeap {
   // are not trusted beyond `file_size`.
   GlobalHeap(ReadBytes read, std::uint64_t file_size);
 
-  // The offset of the file's first byte, and the sizes of its addresses and of its lengths in
-  // bytes. These are 0, 8 and 8 in most files.
+  // The position in the file from which its addresses count, and the sizes in bytes of its
+  // addresses and of its lengths. These are 0, 8 and 8 in most files.
   std::uint64_t base() const { return base_; }
   std::size_t offset_bytes() const { return offset_bytes_; }
   std::size_t length_bytes() const { return length_bytes_; }

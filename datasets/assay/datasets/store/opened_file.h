@@ -25,9 +25,10 @@ class OpenedFile {
 
   // Returns a text that identifies the file. It is equal for two OpenedFile objects of the same
   // file, unless the file was written in between. It is empty if the file was opened by a
-  // descriptor.
+  // descriptor or is locked by a writer.
   const std::string& identity() const { return identity_; }
-  // Reads objects without HDF5. Null if the file was opened by a descriptor.
+  // Reads objects without HDF5. Null if the file was opened by a descriptor or is locked by a
+  // writer.
   PlainObjects* plain() const { return plain_.get(); }
   // Returns another reader of the same file for another thread, which outlives this object. Null if
   // plain() is null.

@@ -55,8 +55,9 @@ struct PlainObject {
   std::uint64_t tree = 0, heap = 0;
 
   // For a dataset:
-  std::string type;           // HDF5's message for the type of elements, as the file has it
-  bool has_own_fill = false;  // true if the value of missing elements is not HDF5's default
+  std::string type;  // HDF5's message for the type of elements, as the file has it
+  // True if the fill value, or the time of allocating or filling, is not HDF5's default.
+  bool has_own_fill = false;
   Shape shape;
   std::uint64_t element_bytes = 0;
   bool is_compact = false;        // true if the elements are in the header

@@ -24,7 +24,7 @@ namespace assay::h5 {
 // Thrown by a reader without HDF5 if it would have to ask HDF5.
 struct NeedsHdf5 {};
 
-// Access to the objects of one open file. Every message names `path()`.
+// Access to the objects of one open file. Every message names the file's path.
 class Reader {
  public:
   Reader(std::string path, hid_t file, std::int64_t max_bytes)

@@ -92,7 +92,7 @@ std::vector<Handle> readable_types(const Format& f) {
   return types;
 }
 
-// Returns the names of the members of a compound or an enumeration, up to the length of a line.
+// Returns the names of the members of a compound or an enumeration, at most 5 of them.
 std::string member_names(hid_t t) {
   constexpr int kMost = 5;
   std::vector<std::string> names;

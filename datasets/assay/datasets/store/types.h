@@ -1,5 +1,5 @@
-// Number formats as HDF5 types. HDF5 never converts a value. Every read and write uses the file's
-// own type, and assay decodes the bits.
+// Number formats as HDF5 types. HDF5 never converts an element of a dataset. Every read and write
+// of elements uses the file's own type, and assay decodes the bits.
 #pragma once
 
 #include <cstddef>

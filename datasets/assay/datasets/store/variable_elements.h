@@ -17,7 +17,8 @@
 
 namespace assay::h5 {
 
-// Return true if the type has a variable length, or is a reference, or has such a member.
+// has_variable_length() returns true if the type or one of its parts has a variable length, and
+// has_references() if the type or one of its parts is a reference.
 bool has_variable_length(hid_t type);
 bool has_references(hid_t type);
 
@@ -63,8 +64,8 @@ class VariableElements {
   std::string decode(const ElementLayout& layout, std::span<const std::byte> stored,
                      std::byte* memory);
   std::byte* hold(std::vector<std::byte> bytes);
-  // Returns the object that a reference leads to. Objects may not be shared, so that all of them
-  // together must fit in the file.
+  // Returns the object that a reference leads to. Refuses it if all objects so far, counted once
+  // for each reference, take more bytes than the file has.
   GlobalHeap::Object object(std::span<const std::byte> reference, std::size_t element_bytes);
 
   const ElementLayout& layout_;

@@ -309,8 +309,8 @@ struct DatasetWriter::Impl {
     copied.clear();
   }
 
-  // Returns true if the object is a dataset of this type and shape without attributes of its own.
-  // New elements can then be written to it.
+  // Returns true if the object is a dataset of this type and shape, and `dtype` is its only
+  // attribute. New elements can then be written to it.
   bool can_be_overwritten(const std::string& object, hid_t type, hid_t space) const {
     const h5::Handle dataset = h5::dataset(H5Dopen2(file.get(), object.c_str(), H5P_DEFAULT));
     bool same = false;
@@ -651,7 +651,7 @@ bool hdf5_is_threadsafe() {
 
 namespace {
 
-int hdf5_programs = 0;  // the number of programs that have not ended
+int hdf5_programs = 0;  // the number of Hdf5Program objects that exist
 
 }  // namespace
 

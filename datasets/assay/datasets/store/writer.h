@@ -30,10 +30,11 @@ class DatasetWriter {
   void write_attributes(const std::map<std::string, Attribute>& attributes);
   // Throws FileError if the case name is not valid or a tensor cannot be stored.
   void write(const Case& test_case);
-  // Copies a case as it is stored, including content that assay does not know. Attributes are
-  // copied now. The rest is copied when the file is committed, except for objects that were
-  // replaced until then. Strings, except notes (x_...), get a variable length. Objects that refer
-  // to other objects or files are left out (notes()).
+  // Copies a case as it is stored, including content that assay does not know. The case's
+  // attributes are copied now. The rest is copied when the file is committed, except for objects
+  // that were replaced until then. Strings of attributes that the schema defines get a variable
+  // length, and all others stay as they are. Objects that refer to other objects or files are left
+  // out (notes()).
   void copy(const DatasetFile& from, const std::string& name);
   // Adds an output to a case that was written or copied, or replaces it. `output` names the output
   // if the case has several. Either all outputs that are put to a case have a name, or none has.
