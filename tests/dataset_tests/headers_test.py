@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Tests the public headers as they are installed. They are exactly the listed ones, include only each other and no
-other libraries, and contain no arithmetic. Each compiles separately, and all compile in one file, with every compiler.
+"""Tests the public headers as they are installed. They are exactly the listed ones, include only each other, the
+standard library and what ALLOWED lists, and contain no floating-point arithmetic. Each compiles separately with one
+compiler, and all compile in one file with every compiler.
 
     headers_test.py SOURCE BUILD CMAKE COMPILER[,COMPILER...] [TEST...]
 
@@ -72,7 +73,7 @@ class Headers(unittest.TestCase):
                         self.assertIn(included, headers + components["framework"], header)
 
     def test_what_a_matcher_cannot_take_says_what_to_write(self):
-        """The compiler's only message is ours, and the code that it suggests compiles."""
+        """The compiler's message has our text, and the code that it suggests compiles."""
         program = """#include <assay/matchers.h>
 #include <cstdint>
 #include <span>

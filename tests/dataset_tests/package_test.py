@@ -106,7 +106,7 @@ class Package(unittest.TestCase):
         self.assertIn("requested version \"99\"", " ".join(out.split()))
 
     def test_subproject_configures(self):
-        """add_subdirectory(assay) instead of a package, the function called from the project above it."""
+        """A project adds assay with add_subdirectory() and calls assay_add_dataset_tests() itself."""
         project = self.project("above", f"""cmake_minimum_required(VERSION 3.25)
 project(above LANGUAGES C CXX)
 enable_testing()

@@ -93,7 +93,7 @@ class Status:
 
 
 def make_root(root, packages):
-    """Makes a root with copies of the files that these packages have on this system."""
+    """Makes a root with copies of the files that these packages have on this system, without /usr/share and /etc."""
     root.mkdir()
     for folder in ("bin", "sbin", "lib", "lib64"):
         if os.path.islink("/" + folder):
@@ -360,7 +360,7 @@ SAMPLE = ("gate", "datasets/samples/operators.h5", "--machine", "ascend910b", "-
 
 class Gates(unittest.TestCase):
     def gates_in(self, root, program, share):
-        """The program judges a sample in the root, as it does here."""
+        """Checks that the program runs in the root and judges a sample there."""
         code, out = run_in(root, program, "--version")
         self.assertEqual(code, 0, out)
         self.assertTrue(out.startswith("assay "), out)
@@ -428,7 +428,7 @@ class Deb(Gates):
         root = ROOT / "deb_root"
         packages = Status().closure(self.field("assay", "Depends"))
         self.assertLess(len(packages), 120)
-        # The root also gets a shell, and coreutils with `cat`, to check that files outside cannot be seen.
+        # The root also gets a shell, which run_in() needs, and coreutils.
         make_root(root, packages | {"dash", "coreutils"} | Status().closure("dash, coreutils"))
         self.assertFalse((root / "usr/bin/python3").exists())
         self.assertEqual(run("dpkg-deb", "-x", self.debs["assay"], ROOT / "unpacked")[0], 0)

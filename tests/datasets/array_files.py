@@ -624,7 +624,7 @@ def make_with_torch(m):
 
 def read_torch(path):
     """Returns the arrays of a .pt file, read by Python's own unpickler, as (dtype or storage,
-    shape, bytes)."""
+    shape, bytes of the storage, offset, strides, requires_grad)."""
     archive = zipfile.ZipFile(path)
     assert archive.testzip() is None
     prefix = next(n for n in archive.namelist() if n.endswith("data.pkl"))[:-len("data.pkl")]

@@ -100,7 +100,7 @@ for dtype in ("float7", "", "Float32", "float32 x", "uint128", "int2", "float8_e
 bad("dtype_int", "attribute", X, lambda f: attr(f[X], "dtype", 1))
 bad("dtype_two", "attribute", X, lambda f: attr(f[X], "dtype", ["float32", "float32"]))
 
-TYPES = {       # HDF5 types by name, besides those of the dtypes themselves
+TYPES = {       # HDF5 types by the names that they have in STORED
     "f16": float_type("float16"), "bf16": float_type("bfloat16"), "e5m2": float_type("float8_e5m2"),
     "e4m3": float_type("float8_e4m3fn"), "e4m3_bias8": float_type("float8_e4m3fnuz"),
     "e5m2_bias16": float_type("float8_e5m2fnuz"), "e3m2": float_type("float6_e3m2fn"),
@@ -176,8 +176,8 @@ bad("value_last_chunk", "value", X, lambda f: store(
     f, X, "bool", [0] * 9999 + [2], chunk=(1000,), filters=("shuffle", "deflate")))
 bad("null_dataspace", "null dataspace", X, lambda f: store(f, X, "float32", shape="null"))
 
-# Links and storage that leave the file. Each external link leads to something that exists and is
-# fit to be read.
+# Storage outside the file, and links that lead out of the file, nowhere, in circles or too deep. An external link leads
+# to a valid object, unless the name of its file says otherwise.
 OTHER, N = "../good/native.h5", "/cases/native/float32"
 for obj, there in ((X, N + "/inputs/x"), (G, N + "/golden"), (C + "/inputs", N + "/inputs"),
                    (C + "/outputs/far", N + "/golden"), (C, N), ("/cases", "/cases")):
@@ -261,7 +261,8 @@ for name, inferred, kw in (
 
 # Files that are cut or damaged.
 def flip(marker, at=0, mask=0xFF, last=False):
-    """Inverts the byte `at` bytes into a marker, which must be there."""
+    """Returns a patch that inverts the bits `mask` of one byte: `at` bytes after the beginning of a marker, which must
+    be there."""
     def patch(data):
         where = (data.rindex(marker) if last else data.index(marker)) + at
         return data[:where] + bytes([data[where] ^ mask]) + data[where + 1:]

@@ -20,7 +20,7 @@ def good(name, inferred=False, **kw):
 SMALL = ("float8_e4m3fnuz", "float8_e5m2fnuz", "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn",
          "float4_e1m2fn")
 OPAQUE = {"float16": 2, "bfloat16": 2, "float8_e5m2": 1}
-# For each file, `rows` has the cases: name, dtype, stored type. The values are all bit patterns of the dtype.
+# For each file, `rows` has the cases: name, dtype, stored type. The values are those of patterns().
 for name, inferred, rows in (
         ("big_endian", False, [(d, d, t) for d, t in BIG_ENDIAN.items()]),
         ("big_endian_floats", True, [(d, d, float_type(d, order=h5t.ORDER_BE))

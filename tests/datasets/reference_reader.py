@@ -280,13 +280,13 @@ def read_case(root, g, where, found, schema):
     case_name = where[len("/cases/"):]
 
     def take(h, child, at):
-        """Returns a dataset of the group h. It may be absent."""
+        """Adds a dataset of the group h to `found`, unless it stands for an absent tensor."""
         below = follow(root, h, child, at)
         if not is_absent(below, at, schema):
             found.append({"case": case_name, "tensor": at[len(where) + 1:], **read_dataset(below, at)})
 
     def outputs(h, at, golden):
-        """Returns the datasets in a group of several, by their names."""
+        """Adds all datasets in a group of several outputs to `found`. Checks the attributes of golden results."""
         if not isinstance(h, h5g.GroupID):
             refuse("not a group", at)
         if not list(h):

@@ -1,5 +1,5 @@
 """Tests arrays of numpy, ml_dtypes, PyTorch and others, used in place. The tests of a missing package are
-skipped, and stand-ins check that the code makes only the calls that it may make."""
+skipped. Stand-ins for ml_dtypes and for a tensor on a device test the code without these."""
 import ctypes
 import pickle
 import sys
@@ -235,8 +235,8 @@ def start():
 
 
 class Large(TestCase):
-    """Functions that read large arrays in place take hardly any memory. Functions that copy arrays take as much as the
-    arrays have."""
+    """Functions that read large arrays in place take hardly any memory. A copy of the arrays would
+    exceed the limit."""
 
     def test_what_the_limit_refuses(self):
         with self.assertRaisesRegex(AssertionError, "MemoryError"):

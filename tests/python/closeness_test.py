@@ -1,10 +1,10 @@
 """assay.compare against numpy.testing.assert_allclose and torch.testing.assert_close: the same verdict
 and the same number of mismatches, on random and adversarial pairs.
 
-Both evaluate |a - e| <= atol + rtol |e| in the arrays' own dtype. assay evaluates it in float64, and exactly for
-integers. So only the elements that near() counts may differ. Their difference is so near the bound that rounding
-decides, or is too large for the dtype. Or they are complex numbers with infinite or NaN parts, or with squares that
-are too large."""
+numpy and torch evaluate |a - e| <= atol + rtol |e| in the arrays' own dtype. assay evaluates it in float64, and
+exactly for integers. So only the elements that near() counts may differ. Their difference is so near the bound that
+rounding decides, or is too large for the dtype. Or they are complex numbers with infinite or NaN parts, or with
+squares that are too large."""
 import collections
 import os
 import re
@@ -39,7 +39,7 @@ def shape_of(rng):
 
 
 def values(rng, rtol, atol, shape):
-    """Returns pairs of float64 arrays. Some are equal, some differ by about the bound, and some by anything."""
+    """Returns a pair of float64 arrays, which are equal, differ by about the bound, or differ by anything."""
     e = np.asarray(rng.standard_normal(shape) * 10.0 ** rng.integers(-4, 4, shape))
     kind = rng.integers(0, 5)
     if kind == 0:
@@ -90,7 +90,7 @@ def layout(rng, array):
 
 
 def near(a, e, rtol, atol, epsilon, largest):
-    """Returns how many elements the arithmetic of the arrays' own dtype may decide otherwise."""
+    """Returns how many elements the arithmetic of the arrays' own dtype may decide otherwise than float64."""
     wide = "c16" if a.dtype.kind == "c" else "f8"
     x, y = a.astype(wide), e.astype(wide)
     with np.errstate(all="ignore"):

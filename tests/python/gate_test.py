@@ -1,4 +1,4 @@
-"""Tests gate() and campaign(), which run the subcommands in this process."""
+"""Tests gate() and campaign(), which run the subcommands in this process, and Dataset.append() and put_output()."""
 import json
 import os
 import subprocess

@@ -1,5 +1,4 @@
-"""Tests the wheel, which one command makes and which is used in an environment of its own. Also tests the old package's
-names."""
+"""Tests the wheel, which one command makes and which is used in an environment of its own."""
 import os
 import pathlib
 import subprocess

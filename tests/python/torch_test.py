@@ -130,7 +130,7 @@ class Matmuls(TestCase):
             torch.ones(3, 3) @ torch.ones(3, 3)  # this product is not the module's, so it is not judged
         self.assertEqual([(p.name, p.shape) for p in seen][:3],
                          [("", (10, 8)), ("", (3, 5, 5)), ("", (1, 15, 8))])
-        # The last three products are those of the attention itself, after its projections.
+        # The last three products are the attention's scores, its weighted sums of values, and its output projection.
         self.assertEqual([(p.name, p.shape) for p in seen][-3:],
                          [("heads", (6, 5, 5)), ("heads", (6, 5, 4)), ("heads", (15, 8))])
         self.assertEqual(seen.left_out, ["the module: addmm that adds a matrix"])
