@@ -1,5 +1,5 @@
-// Functions that return the message of an error, if a caller made a mistake or something outside
-// went wrong.
+// Functions that call something and return the message of the error that it throws, which is the
+// caller's mistake (error_of) or a failure from outside (failure_of).
 #pragma once
 
 #include <stdexcept>
@@ -7,7 +7,8 @@
 
 namespace assay {
 
-// Returns the message of the Refusal that the call throws, or "no error".
+// Returns the message of the std::invalid_argument, such as a Refusal, that the call throws, or "no
+// error".
 template <typename Call>
 std::string error_of(Call call) {
   try {

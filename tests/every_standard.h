@@ -10,8 +10,8 @@
 
 namespace assay {
 
-// Returns every `step`-th standard, starting with number `first`, which may be any number. Returns
-// a quarter of these if tests walk a share.
+// Returns every `step`-th published standard, beginning with number `first` modulo `step`, counted
+// from 0. If walks_a_share(), returns about a quarter of these.
 inline std::vector<std::string> every_standard(std::size_t step = 1, std::size_t first = 0) {
   std::vector<std::string> names;
   const std::size_t by = step * (walks_a_share() ? 4 : 1);

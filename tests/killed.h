@@ -1,5 +1,6 @@
-// Kills a process between two of its calls into the kernel. The moment is counted, not timed.
-// Nothing else of a process can be seen from outside.
+// Kills a process between two of its calls into the kernel. The moment is given as a number of
+// calls and not as a time. Others see of a process only what its calls do, so that this covers each
+// state that a kill can leave behind.
 #pragma once
 
 #include <sys/ptrace.h>
@@ -9,8 +10,9 @@
 #include <csignal>
 #include <functional>
 
-// Runs body() in a child process and kills it `calls` calls after `begun` first holds, which is
-// checked before every call. Returns false if the child ended before that.
+// Runs body() in a child process, which stops at the beginning and at the end of each of its calls.
+// Checks begun() at each stop, and kills the child at the `calls`-th stop from the one at which
+// begun() first holds. Returns false if the child ended before that.
 inline bool kill_after(const std::function<void()>& body, const std::function<bool()>& begun,
                        int calls) {
   const pid_t child = fork();

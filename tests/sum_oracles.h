@@ -1,4 +1,5 @@
-// Scalar oracles of sums. They compute with values instead of slots, by recursion.
+// Scalar oracles of sums: plain code that adds values and computes what reduce_sum() and
+// SumSchedule::sum() must return.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +22,8 @@ inline double as_read(const VectorArithmetic& unit, double x) {
   return flushes && std::abs(x) < min_normal(*unit.format) ? std::copysign(0.0, x) : x;
 }
 
-// Returns the sum of n elements x[0], x[stride], ... by a tree, whose left part is the largest
-// power of two below n.
+// Returns the sum of n elements x[0], x[stride], ... by a tree. Its left part has as many elements
+// as the largest power of two below n.
 inline double tree(const VectorArithmetic& unit, std::int64_t n, const double* x,
                    std::int64_t stride) {
   if (n == 1) return as_read(unit, *x);
@@ -119,7 +120,8 @@ class PlanOracle {
     const std::int64_t groups = (count + warp - 1) / warp;
     std::vector<Sum> rest;
     for (std::int64_t i = 0; i < (stage_.warps_first ? warp : groups); ++i) {
-      std::vector<Sum> group;  // lane i of every warp, or all lanes of warp i
+      // If warps_first is set, a group is lane i of every warp. If not, it is all lanes of warp i.
+      std::vector<Sum> group;
       for (std::int64_t j = 0; j < (stage_.warps_first ? groups : warp); ++j) {
         const std::int64_t lane = stage_.warps_first ? j * warp + i : i * warp + j;
         if (lane < count) group.push_back(lane_sums[static_cast<std::size_t>(lane)]);

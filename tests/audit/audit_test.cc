@@ -106,8 +106,7 @@ TEST(Corruptions, KeepDtypeAndShapeAndComeAgain) {
         if (!one) continue;
         EXPECT_EQ(&one->format(), &s.clean.format()) << c.name;
         EXPECT_EQ(one->shape(), shape) << c.name;
-        // The same draw changes the same elements. Values are not compared, because NaN differs
-        // from nothing here.
+        // The same draw gives the same output. changed_elements() counts two NaN as equal.
         EXPECT_EQ(changed_elements(*one, *again), 0) << c.name;
       }
     }
@@ -394,8 +393,7 @@ TEST(Audit, EscapesAreSaved) {
   for (const Escape& e : result.escapes) EXPECT_EQ(e.saved, "here");
   EXPECT_EQ(std::count(saved.begin(), saved.end(), "scaled"), 1);
   EXPECT_GE(std::count(saved.begin(), saved.end(), "one_nan"), 1);
-  // Progress starts with the first look and then counts each trial once, on whichever thread it
-  // ran.
+  // Progress counts the trials from 1, each once, on whichever thread it ran.
   ASSERT_FALSE(progress.empty());
   for (std::size_t i = 0; i < progress.size(); ++i) {
     EXPECT_EQ(progress[i].first, static_cast<std::int64_t>(i + 1));

@@ -20,7 +20,7 @@ TEST(PoolTest, TheLastThatCameBackGoesOutFirst) {
     const auto one = pool.take(), two = pool.take();
     EXPECT_EQ(*one, 1);
     EXPECT_EQ(*two, 2);
-  }  // `two` is destroyed before `one`
+  }  // `two` is destroyed before `one`, so that `one` came back last
   EXPECT_EQ(*pool.take(), 1);
   EXPECT_EQ(made, 2);
   pool.close();

@@ -549,8 +549,8 @@ TEST(Change, WhatIsOneUnlessTold) {
   EXPECT_EQ(c.value, 0);
   const Format& f = format_named("uint4");
   for (std::uint64_t bits = 0; bits < 16; ++bits) {
-    // Wrong carries end at 15, and missing carries at 0. For bit 2, whose unit is 4, wrong carries
-    // end at 12 and missing carries at 3.
+    // A wrong carry of bit 0 needs a code below 15, and a missing carry needs a code above 0. For
+    // bit 2, whose unit is 4, they need a code below 12 and a code above 3.
     const auto carry = [&](int bit, Carry way) {
       return change({.kind = ChangeKind::kCarry, .bit = bit, .carry = way}, f, bits);
     };

@@ -252,7 +252,7 @@ TEST(Inject, NamesTheBitThatWasAskedFor) {
 }
 
 // For every format and every bit, exactly one bit of each changed element changes. As many
-// different elements change as requested, and their codes stay valid.
+// different elements change as requested, or all that can, and their codes stay valid.
 TEST(Inject, OnlyTheBitDiffers) {
   for (const Format& f : formats()) {
     for (int bit = f.padding; bit < f.padding + f.bits; ++bit) {

@@ -153,7 +153,8 @@ TEST(Mutations, NeedMoreThanOneOfWhatTheyMove) {
   EXPECT_TRUE(applies("stale_tile", {32, 1}));
 }
 
-// A format that holds only scales has no zero, and 2^-127 would be another value.
+// A format that holds only scales has no zero, and 2^-127 would be another value. So the mutation
+// `zero` does not apply.
 TEST(Mutations, ScalesHaveNoZero) {
   EXPECT_FALSE(mutate(named("zero"), {}, counted("float8_e8m0fnu", {3})).has_value());
 }

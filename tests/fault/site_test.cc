@@ -343,7 +343,7 @@ std::vector<std::int64_t> injected(Tensor t, const char* fault) {
   return values;
 }
 
-// A lane that is stuck writes its first value everywhere.
+// A lane that is stuck writes the first value of its place to every element of the place.
 TEST(InjectAtASite, AStuckLane) {
   EXPECT_EQ(injected(numbered({3, 4}), "stuck_lane,site=periodic,every=4,at=1:2"),
             (Positions{0, 1, 2, 3, 4, 5, 2, 7, 8, 9, 2, 11}));

@@ -51,7 +51,8 @@ constexpr Asked kAsked[] = {
     {"float24_e7m16fn", 7, 16, 63, Specials::kNanOnly},
     {"float43_e10m32fnuz", 10, 32, 512, Specials::kFnuz},
     {"float61_e8m52", 8, 52, 127, Specials::kInfNan},
-    // These are as wide as bfloat16, but have numbers from 2^128 on, which float32 does not hold.
+    // These have as many exponent bits as bfloat16, but also numbers of 2^128 and more, which
+    // float32 does not hold.
     {"float13_e8m4fin", 8, 4, 127, Specials::kFinite},
     {"float12_e8m3fn", 8, 3, 127, Specials::kNanOnly},
     // These are like float32, except for the bias, the specials, or the width of the exponent or
@@ -260,7 +261,7 @@ TEST_P(CustomTest, ArraysAreAsTheScalar) {
     ASSERT_EQ(std::bit_cast<std::uint32_t>(floats[i]),
               std::bit_cast<std::uint32_t>(static_cast<float>(expected)))
         << std::hex << codes[i];
-    // Moves values off the grid of the format, to test the way back.
+    // Moves two thirds of the values off the grid of the format, so that encoding must round them.
     const double nudge = 1 + (random.uniform() - 0.5) * std::ldexp(1.0, -asked.mantissa_bits);
     if (!std::isfinite(expected)) doubles[i] = row.nan ? expected : 1;
     if (i % 3 != 0) doubles[i] *= nudge;
@@ -379,7 +380,7 @@ TEST(CustomTieTest, WithoutMantissaBits) {
   const Format& f = custom_float(5, 0, 15, Specials::kNanOnly);
   EXPECT_EQ(encode(f, 1.5), 16u);  // codes 15 and 16
   EXPECT_EQ(encode(f, 3.0), 16u);  // codes 16 and 17
-  // This lies between zero and the smallest number, which has code 1.
+  // This is the middle between zero and the smallest number, 2^-14, which has code 1.
   EXPECT_EQ(encode(f, 0x1p-15), 0u);
   EXPECT_EQ(encode(f, 2.5, Rounding::kToOdd), 17u);
   EXPECT_EQ(encode(f, 1.5, Rounding::kToOdd), 15u);

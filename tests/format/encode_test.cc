@@ -157,7 +157,7 @@ TEST_P(EncodeTest, NanIsCanonicalOrZeroOrRefused) {
                   GetParam() + " has no NaN, so a NaN cannot be stored in it");
       }
     }
-    // NaN becomes 0, as on the 910B with CTRL[48] = 0.
+    // If overflow saturates, NaN becomes 0, as on the 910B with CTRL[48] = 0.
     EXPECT_EQ(encode(format, kNan, mode, Overflow::kSaturate), 0u);
     EXPECT_EQ(encode(format, -kNan, mode, Overflow::kSaturate), 0u);
   }

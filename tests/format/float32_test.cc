@@ -34,7 +34,9 @@ std::vector<float> inputs_of(const oracle::Spec& row) {
   const auto table = oracle::points(row);
   for (std::size_t i = 0; i < table.size(); ++i) {
     add(table[i].value);
-    // Also adds the number half a step beyond the largest value, which is the most important case.
+    // Also adds the middle between this value and the next one. After the largest value, that is
+    // the number half a step beyond it, where rounding decides on overflow: the most important
+    // case.
     const double low = table[i].value, below = i > 0 ? table[i - 1].value : 0.0;
     add(i + 1 < table.size() ? (low + table[i + 1].value) / 2 : low + (low - below) / 2);
   }

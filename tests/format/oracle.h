@@ -80,8 +80,8 @@ inline std::vector<std::string> names(int at_most_bits = 64) {
 // Returns the name of a test whose parameter is a string.
 inline std::string name_of(const testing::TestParamInfo<std::string>& info) { return info.param; }
 
-// Returns the value of a code of sign, exponent and mantissa, in which every exponent is an
-// ordinary one.
+// Returns the value of a code of sign, exponent and mantissa, in which no exponent stands for
+// infinity or NaN.
 inline double minifloat(std::uint64_t code, int exponent_bits, int mantissa_bits, int bias) {
   const std::uint64_t mantissa = code % (std::uint64_t{1} << mantissa_bits);
   const auto exponent =
@@ -162,12 +162,12 @@ inline double value(std::string_view name, std::uint64_t code) {
   return hifloat8_value(code);
 }
 
-// Returns every finite value that is not negative, in ascending order, with its code. The format
-// has at most 20 bits.
 struct Point {
   double value;
   std::uint64_t code;
 };
+// Returns every finite value that is not negative, in ascending order, with its code. The format
+// has at most 20 bits.
 inline std::vector<Point> points(const Spec& row) {
   std::vector<Point> all;
   for (std::uint64_t i = 0; i < std::uint64_t{1} << row.bits; ++i) {
@@ -245,8 +245,9 @@ inline double mpfr_rounded(const Spec& row, double v, Rounding mode) {
   return std::copysign(mpfr_get_d(t, MPFR_RNDN), v);
 }
 
-// Does the same as mpfr_rounded() for formats whose steps are not multiples of a power of two. It
-// rounds between two neighbours of the table.
+// Does the same as mpfr_rounded() for formats whose precision is not fixed (hifloat8) and for
+// scales. It rounds between two neighbours of the table. `beyond` is the value that would follow
+// the largest one.
 inline double table_rounded(const std::vector<Point>& table, double beyond, double v,
                             Rounding mode) {
   const double size = std::abs(v);

@@ -78,7 +78,8 @@ TEST_P(StochasticTest, ThresholdIsExactForManyBits) {
     const double v = low + (high - low) * random.uniform();
     if (v <= low || v >= high) continue;
     for (const int bits : {24, 48, 53, 64}) {
-      // The smallest random number that rounds away from zero is 2^bits - d, where d > 0.
+      // The d largest random numbers round away from zero, where d is the discarded fraction times
+      // 2^bits, rounded down. So the smallest of them is 2^bits - d. If d is 0, no number does.
       const double d = fraction(v, low, high, bits);
       if (d == 0) continue;
       const std::uint64_t all = bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;

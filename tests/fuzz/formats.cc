@@ -107,7 +107,7 @@ void check_stochastic(const Format& f, double value, std::uint64_t random, int b
       })) {
     return;
   }
-  // An overflow follows other rules, and is not checked here.
+  // Overflows and scales follow other rules, and are not checked here.
   if (std::abs(value) > max_finite(f) || !(value == value) || f.specials == Specials::kScale)
     return;
   hold(oracle::same(zero, low), f, value, formatted("{:a} by no random bits", zero));

@@ -175,7 +175,7 @@ Bytes mutate_npy(Bytes input, Draw& draw, Change change) {
 Bytes mutate_zip(Bytes input, Draw& draw, Change change) {
   std::vector<Member> members = members_of(input);
   if (members.empty() || below(draw, 8) == 0) return change(input, input.size() + 64);
-  // Changes a number of the directory itself.
+  // In one of 8 archives, changes a number near the end of the file, where the directory lies.
   if (below(draw, 8) == 0) {
     const std::size_t at = input.size() - 1 - below(draw, std::min<std::size_t>(input.size(), 256));
     const std::size_t width = std::size_t{1} << below(draw, 4);

@@ -122,7 +122,8 @@ Bytes mutate_hdf5(Bytes input, Draw& draw, Change change) {
       at = place.at +
            *std::next(fields.begin(), static_cast<std::ptrdiff_t>(below(draw, fields.size())));
     } else {
-      // The change is near the beginning of the structure, or anywhere before its checksum.
+      // The change is anywhere before the checksum of the structure, or in its first 256 bytes if
+      // no checksum is made right.
       const std::size_t reach = checksum > 0 ? checksum - place.at : 256;
       at = place.at + below(draw, reach);
       if (below(draw, 2) == 0) at = place.at + (at - place.at) / 8 * 8;

@@ -105,7 +105,7 @@ Bytes mutate_json(Bytes input, Draw& draw, Change change) {
   if (json.is_discarded()) return change(input, input.size() + 64);
   const std::size_t changes = 1 + below(draw, 3);
   for (std::size_t i = 0; i < changes; ++i) change_one(json, draw, change);
-  // Texts that are not UTF-8 stay unchanged.
+  // Bytes of changed texts that are not UTF-8 are left out.
   std::string written = json.dump(-1, ' ', false, Json::error_handler_t::ignore);
   if (has_choice) written.insert(0, 1, static_cast<char>(input[0]));
   if (below(draw, 16) == 0) return change(bytes_of(written), written.size() + 16);

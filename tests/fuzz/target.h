@@ -1,9 +1,10 @@
-// Fuzzers: a target is a row, by name, of what reads something from outside. libFuzzer drives one
-// row (entry.cc), and replay.cc puts the kept inputs to all of them, under every compiler.
+// Fuzzers: a target is a function of assay that reads an input from outside, with a name. libFuzzer
+// gives inputs to one target (entry.cc). replay.cc gives the kept inputs to all targets, under
+// every compiler.
 //
-// An input that is refused throws what assay promises of it: FileError or Refusal
-// with a reason. Whatever else is thrown, a crash, undefined behaviour, lost memory, 5 s or 1 GiB
-// are findings.
+// If a target refuses an input, it must throw FileError or Refusal with a reason. Any other
+// exception, a crash, undefined behaviour, lost memory, and the use of more than 5 s or 1 GiB are
+// findings.
 #pragma once
 
 #include <cstddef>

@@ -15,8 +15,12 @@ namespace assay::identify {
 
 struct BlindResult {
   int models = 0;
-  int found = 0;     // all products explained by models like the true one, some for sure
-  int excluded = 0;  // a product explained for sure by another model, or by none
+  // Models for which each product is undecided, or explained by a model that computes alike, and at
+  // least one product is explained for sure.
+  int found = 0;
+  // Models for which a product is explained for sure by a model that computes otherwise, or is
+  // explained by no model.
+  int excluded = 0;
   std::string failures;
 };
 
@@ -40,7 +44,7 @@ inline bool computes_alike(const Finding& f, const DotModel& model, const Divisi
 }
 
 // Tests the models [first, last) of a seed. Each model computes the probes of its format, and K is
-// divided at random. Every second model adds the parts in any order.
+// divided at random. Every second model may also use the rare divisions of random_division().
 inline BlindResult blind(int first, int last, std::uint64_t seed) {
   BlindResult result;
   for (int i = first; i < last; ++i) {

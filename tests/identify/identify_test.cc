@@ -68,7 +68,7 @@ TEST(Identify, FindsEveryRowOfTheTable) {
         }
       }
       // In products of 8-bit floats, hardly any term lies so far below another that 25 bits do not
-      // hold both. Such a unit need not be found.
+      // hold both. So a unit that keeps 25 bits or more need not be found.
       const bool shows = format_named(dtype).bits > 8 || row.kept_bits.value < 25;
       EXPECT_GE(found, shows ? 1 : 0) << machine.name << " " << row.input;
     }
@@ -364,7 +364,8 @@ TEST(Identify, ModelsThatCannotDifferAreOne) {
   EXPECT_FALSE(same(canonical(s, other), canonical(s, row)));
 }
 
-// Sums of one chunk leave its size open, which tells no model from another.
+// Sums that fit into one chunk leave the size of the chunk open. Models that differ only in this
+// count as one.
 TEST(Identify, ShortSumsOfOneUnitAreOneModel) {
   std::vector<Case> cases;
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {

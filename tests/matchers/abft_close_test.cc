@@ -460,7 +460,8 @@ TEST(AbftClose, Options) {
     EXPECT_THAT(explanation(c, matcher.threshold(spec).whole_rows()),
                 HasSubstr("none of 12 row checks above"));
   }
-  // A larger budget gives a smaller kappa, and so a larger D/T.
+  // A larger budget gives a smaller kappa and so a smaller threshold T. The ratio D/T of the
+  // difference to the threshold becomes larger.
   const auto ratio = [&](double budget) {
     const std::string text = explanation(c, matcher.false_alarm_budget(budget));
     return std::stod(text.substr(text.find("threshold ", text.find("largest")) + 10));
@@ -477,7 +478,8 @@ TEST(AbftClose, TheAccumulatorsModel) {
     const std::string text = explanation(c, matcher);
     return std::stod(text.substr(text.find("threshold ", text.find("largest")) + 10));
   };
-  // If the machine rounds after four products, the deviation is half as large.
+  // If the machine rounds once after four products, the standard deviation of the errors and so the
+  // threshold are half as large.
   EXPECT_NEAR(ratio(AbftClose(a, b).accumulated_as(model).confirm(false)),
               2 * ratio(AbftClose(a, b)), 0.02);
   DotModel half = model;

@@ -1,4 +1,5 @@
-// Tests AmplificationNear, which expects that an index makes a large difference of a rounding.
+// Tests AmplificationNear, which passes if every difference comes from an index that another
+// rounding of its coordinate would change.
 #include "assay/matchers/amplification.h"
 
 #include <cmath>

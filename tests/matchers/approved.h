@@ -19,7 +19,8 @@ inline std::string file_text(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// Everything that a machine or a test's name decides is replaced before the texts are compared.
+// The command that repeats the test depends on the machine and on the test's name. It is replaced
+// before the texts are compared.
 inline void expect_approved(const std::string& name, std::string text) {
   const std::string command = current_test_command();
   for (std::size_t at; (at = text.find(command)) != std::string::npos;) {

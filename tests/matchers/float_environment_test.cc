@@ -47,7 +47,8 @@ std::string bits_text(const Case& c) {
   return text;
 }
 
-// Numbers whose products, sums and differences are subnormal, inexact or NaN.
+// float32's smallest subnormal and smallest normal number. Results near them show whether subnormal
+// numbers are flushed.
 constexpr double kTiny32 = 0x1p-149, kNormal32 = 0x1p-126;
 Tensor scaled_tensor(std::string_view dtype, Shape shape, double scale, std::uint64_t stream = 1) {
   const Tensor drawn =
@@ -108,7 +109,8 @@ std::vector<Door> doors() {
                    }});
   }
   for (const char* dtype : {"float32", "float16", "bfloat16"}) {
-    // For float16 and bfloat16, the products are normal and the results are subnormal.
+    // For float16, the products are normal in float32, and the results are subnormal in float16.
+    // For float32 and bfloat16, the products are already subnormal.
     const double scale = std::string_view(dtype) == "float16" ? 0x1p-12 : 0x1p-66;
     const Case c = product(dtype, scale);
     const std::string name = std::string(" in ") + dtype;

@@ -92,7 +92,8 @@ class Build:
 
 
 def candidates(root, rooms, seed):
-    """Yields mutants of the rooms without end, as (room, path, mutant). The kinds of mutants take turns by chance."""
+    """Returns for each room a generator of its mutants, as (room, path, mutant). The kind of each mutant is drawn, so
+    that no kind comes first. A generator ends when all mutants of its room were drawn."""
     streams = {}
     for room in rooms:
         kinds = {}

@@ -26,7 +26,8 @@ namespace {
 
 constexpr int kResults = 4000;
 
-// Other data for another value of the environment variable ASSAY_PROOF_SEED.
+// Returns the first seed. Another value of the environment variable ASSAY_PROOF_SEED gives other
+// data.
 std::uint64_t first_seed() {
   const char* word = std::getenv("ASSAY_PROOF_SEED");
   return word == nullptr ? 0 : std::strtoull(word, nullptr, 10) << 32;

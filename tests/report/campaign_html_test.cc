@@ -256,8 +256,8 @@ TEST(CampaignHtml, NotesOfOtherGates) {
                               "element."));
 }
 
-// The histogram has half octaves, from the first that is not empty to the last, with an end on each
-// side.
+// The histogram has half octaves, from the first that is not empty to the last. Two more rows hold
+// all smaller and all larger ratios.
 TEST(CampaignHtml, StepsOfDOverT) {
   campaign::GateResult gate = small(2, 10).cells[0].result.gates[0];
   std::vector<RatioStep> steps = ratio_steps(gate);

@@ -121,8 +121,8 @@ TEST(CampaignText, ASmallResult) {
   EXPECT_EQ(full.find("bits 3 to 4"), std::string::npos);
 }
 
-// A gate that fails clean results by whole matrices detects every fault, and this detection has no
-// meaning.
+// If a gate raises alarms on at least half of the clean matrices, it is void: its detections have
+// no meaning.
 TEST(CampaignText, AVoidGate) {
   Small small;
   campaign::GateResult& gate = small.results[0].gates[1];

@@ -207,7 +207,8 @@ TEST(GateReportText, Everything) {
       "f2.h5: gone: disappeared: it was there, and is no more\n");
 }
 
-// A known failure is not an alarm. A remark that turns a result into a failure is one.
+// A known failure is not shown in red, the color of alarms. A remark that turns a result into a
+// failure is.
 TEST(GateReportText, ColorsOfRemarks) {
   const std::string table = gate_table(everything(), true);
   for (const char* alarm :
@@ -569,7 +570,8 @@ TEST(GateReportPage, Everything) {
   EXPECT_EQ(times(page, "<h3><code>sums</code>"), 0) << "it passes";
 }
 
-// A row of the page's data has the name, file, outcome, mismatches, ratio, bound, rank and kind.
+// A row of the page's data has the name, file, outcome, mismatches, ratio, bound, note, rank and
+// kind.
 TEST(GateReportPage, Data) {
   const auto data = parsed(gate_data_json(everything()));
   EXPECT_EQ(data["several_files"], true);

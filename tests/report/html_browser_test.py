@@ -50,7 +50,7 @@ def off(golden, places, by=1.5):
     return output
 
 
-# The index of the column of mismatches, if the columns are not grouped.
+# The index of the column of mismatches, if the cases are not grouped.
 MISSES = 5
 
 
@@ -103,7 +103,7 @@ class Page(unittest.TestCase):
                              "[c.lastChild.textContent.trim(), c.querySelector('b').textContent]))")
         return {word: int(number.replace(" ", "")) for word, number in numbers.items()}
 
-    # One case passes. Others fail in a row, in a block, everywhere, or with NaN. One is untrusted.
+    # Three cases pass. Others fail in a row, in a block, everywhere, or with NaN. One is untrusted.
     def make_some(self):
         golden = matrix()
         wrong = golden.copy()

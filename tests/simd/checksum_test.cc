@@ -225,7 +225,7 @@ TEST_P(ChecksumTest, OutputSums) {
             ASSERT_EQ(groups[g].square, square);
           } else {
             ASSERT_GE(groups[g].square, square);
-            // A zero counts as the smallest number.
+            // This sum of squares may be too large. It counts a zero as the smallest number.
             ASSERT_LE(groups[g].square, 4 * square + 9 * 0x1p-6);
           }
         }
@@ -234,8 +234,8 @@ TEST_P(ChecksumTest, OutputSums) {
   }
 }
 
-// A row's sum has the same bits next to any other rows, also if it is long or its squares leave
-// float32.
+// A row's sum has the same bits in every kernel, whatever else is computed with it, also if the row
+// is long or its squares leave float32.
 TEST_P(ChecksumTest, SumsDependOnTheRowAlone) {
   Random drawn(5, 1);
   for (const Storage storage : kStorages) {
@@ -285,8 +285,8 @@ TEST_P(ChecksumTest, SumsDependOnTheRowAlone) {
   }
 }
 
-// Rows that are long enough for sums of squares in float32. The sums are right to 2^-19 for values
-// of any size, also if their squares are outside of float32's range.
+// Rows are so long that the kernels add squares in float32. Sums of squares are right to 2^-19 for
+// values of any size, also if their squares are outside of float32's range.
 TEST_P(ChecksumTest, LongRows) {
   for (const Storage storage : {Storage::kF16, Storage::kBf16}) {
     for (const double scale : {1.0, 0x1p-7, 0x1p90, 0x1p-90, 0.0}) {

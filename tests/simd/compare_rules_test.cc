@@ -193,7 +193,7 @@ TEST_P(CompareRulesTest, UlpsAreSteps) {
         for (std::size_t i = 0; i < n; ++i) {
           const auto any =
               static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(f.largest()) + 1));
-          // Returns some values around zero, with changes of sign and subnormals.
+          // A third of the values lie around zero, where numbers are subnormal. Both signs occur.
           const std::int64_t e =
               (random.below(3) == 0 ? any % 9 : any) * (random.below(2) == 0 ? 1 : -1);
           const auto step = static_cast<std::int64_t>(random.below(2 * most + 2));

@@ -51,7 +51,8 @@ TEST_P(SimdConvertTest, EverySixteenBitFloat) {
   }
 }
 
-// Odd lengths, whose last elements take another way than the first.
+// Tests every length up to 40, because the last elements, which fill no vector, take another way
+// than the first.
 TEST_P(SimdConvertTest, SpecialsInTheLastElements) {
   const std::uint16_t codes[] = {0x0001, 0x8000, 0x7c00, 0xfc00, 0x7e00, 0x03ff, 0xc000};
   for (std::size_t n = 1; n <= 40; ++n) {

@@ -253,7 +253,7 @@ class CompensatedTest : public OnEveryTarget {};
 INSTANTIATE_TEST_SUITE_P(OnTarget, CompensatedTest, testing::ValuesIn(available_targets()),
                          target_of);
 
-// Error-free transformations: c + error carries the exact sum of products of 26-bit numbers.
+// Error-free transformations: c + error carries the exact value of the old c plus a * b.
 TEST_P(CompensatedTest, TheErrorIsWhatWasRoundedAway) {
   Random random(12, 20);
   for (std::size_t n = 0; n <= 40; ++n) {

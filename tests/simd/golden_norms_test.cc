@@ -79,7 +79,8 @@ void expect_same_bits(const std::vector<double>& y, const std::vector<double>& e
 
 constexpr std::size_t kLengths[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 64, 100, 1001};
 
-// Returns a row of one of several kinds. The larger the number of the kind, the harder the row.
+// Returns a row of one of 8 kinds: normal values, larger ones, ones of many sizes, whole numbers,
+// ones far from 0, zeros, ones near 1, and float32 numbers.
 constexpr int kKinds = 8;
 std::vector<double> row(Random& random, std::size_t n, int kind) {
   std::vector<double> x(n);

@@ -157,7 +157,7 @@ TEST(SumTreeTest, WhatNoTreeExplains) {
   EXPECT_EQ(error(4, [](auto x) { return x[0] + 0.5F; }),
             "no summation tree explains the probe of terms 0 and 1: it kept 1.152921504606847e+18 "
             "of 2 units");
-  // A compensated sum loses nothing, so that no tree explains it.
+  // This sum leaves out term 0, so that no tree explains it.
   EXPECT_THAT(error(4, [](auto x) { return x[1] + x[2] + x[3]; }),
               HasSubstr("no summation tree explains the probe of terms 0 and "));
   // The order of this sum depends on the values.

@@ -88,8 +88,8 @@ TEST(DistributionShapeTest, KolmogorovSmirnov) {
   }
 }
 
-// The distance shows wrong distributions: 3 to 5 percent of scale or mean, and clamping in place of
-// truncation.
+// The distance shows wrong distributions: 3 to 5 percent of scale, mean or a limit, another number
+// of degrees of freedom, and clamping in place of truncation.
 TEST(DistributionShapeTest, AWrongDistributionIsFar) {
   EXPECT_GT(distance(drawn("normal,deviation=1.05"), normal), kLimit);
   EXPECT_GT(distance(drawn("normal,mean=0.03"), normal), kLimit);

@@ -64,7 +64,8 @@ TEST_F(AuditTest, RightScriptsLetNothingThrough) {
     const auto target = audit(script);
     EXPECT_THAT(let_through(target), ElementsAre()) << script;
     EXPECT_EQ(target["findings"].size(), 0u);
-    // The share is below 1, because flips of bits far behind the binary point are let through.
+    // The share is below 1, because flips of low bits pass. They are within the yardstick, so they
+    // are not listed as let through.
     EXPECT_GT(target["score"]["share"], 0.8) << script;
     for (const char* name : {"all_nan", "wrong_negatives", "after_100", "missing_file",
                              "empty_file", "truncated_file", "transposed", "flip,bit=30"}) {
@@ -103,7 +104,7 @@ TEST_F(AuditTest, SeesWhereACheckStops) {
 
 TEST_F(AuditTest, SeesThatNanPasses) {
   const auto target = audit("nan_passes");
-  // All other corruptions that the script lets through consist of NaN, too.
+  // The script passes wrong outputs that are NaN, and detects other wrong values.
   for (const char* name : {"all_nan", "one_nan", "nan_at_smallest"}) {
     EXPECT_TRUE(lets_through(target, name)) << name;
   }
@@ -164,8 +165,8 @@ TEST_F(AuditTest, BatchTargetsAreStartedOnce) {
   EXPECT_GT(result["verdicts"], 400);
   const auto target = result["targets"][0];
   EXPECT_THAT(let_through(target), ElementsAre());
-  // The smallest error in ulps that |error| <= 1e-5 + 1e-5 |x| detects is that of the largest
-  // element, which is below 5.
+  // This search makes only the largest element wrong. The element is between 4 and 5, where 1e-5 +
+  // 1e-5 |x| is 105 to 126 ulps.
   const auto& sight = target["smallest_seen"][1];
   EXPECT_EQ(sight["error"], "one_ulp");
   EXPECT_GT(sight["least_seen"], 100);

@@ -191,8 +191,8 @@ TEST_F(CampaignTool, Folders) {
   EXPECT_EQ(read("out/results.json"), right);
 }
 
-// A gate that cannot judge a cell is found only when the first matrix is made. The folder exists by
-// then, and the corrected plan may use it.
+// A fault that a cell's machine cannot have is found only when the first matrix is made. The folder
+// exists by then, and the corrected plan may use it.
 TEST_F(CampaignTool, ACorrectedPlanTakesTheFolder) {
   write("plan2.json", R"({"schema": 1, "name": "x", "cells": [{"dtype": "bfloat16",
       "machine": "exact", "shape": [4, 8, 8], "distribution": "normal", "gates": "v_abft",
@@ -323,8 +323,8 @@ TEST_F(CampaignTool, AFullDisk) {
               Exits(2, "error: /dev/full: cannot be written: No space left on device"));
 }
 
-// All cells, gates and faults of the shipped plans are possible: each is tried once. The plans keep
-// their fingerprints, so that earlier results can be resumed and merged.
+// All cells, gates and faults of the shipped plans are possible: each is tried once. The plans with
+// a fingerprint in this list keep it, so that earlier results can be resumed and merged.
 TEST_F(CampaignTool, ShippedPlans) {
   const std::vector<std::pair<std::string, std::string>> plans = {
       {"quick", "c15350a074d1404e0964d0331ce038df"},

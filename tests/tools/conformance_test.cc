@@ -78,7 +78,7 @@ TEST_F(Conformance, NumpyIsclose) {
       EXPECT_EQ(differing, 0);
       EXPECT_GT(agreed * step, bits == "64" ? 30000 : 5000);
     }
-    // Compares with assert_allclose, which decides about 64 pairs at a time.
+    // Compares with assert_allclose, which gives one answer for a block of 64 pairs.
     const Tensor a = array("blocks_a_" + k), e = array("blocks_e_" + k),
                  passes = array("passes_" + k);
     int passed = 0;

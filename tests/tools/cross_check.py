@@ -70,7 +70,7 @@ def triple(name, level):
     dtype = np.dtype(name)
     small_value, small_atol = SMALL[name]
     g = rng.standard_normal(n) * rng.choice([small_value, 8 * small_value, 1, 100])
-    if rng.random() < 0.3:  # half of the elements are at the limit of small values or beside it
+    if rng.random() < 0.3:  # then half of the elements are at the limit of small values or beside it
         g = np.where(rng.random(n) < 0.5, small_value * rng.choice([1, 1 + 2**-9, 1 - 2**-9], n), g)
     g = g.astype(dtype).astype(np.float64)
     size = rng.choice([0, 2**-9, 2**-6]) * np.abs(g)

@@ -55,8 +55,8 @@ def main():
         sys.exit("the file itself does not fail")
     bits = range(8 * len(data))
     if not asked.all:
-        # Three quarters of the flips are in nonzero bytes, because much of a file is zeros between
-        # its structures.
+        # Three quarters of the flips are drawn from nonzero bytes, because much of a file is zeros between its
+        # structures. The others are drawn from all bytes.
         full = [8 * i + b for i in range(len(data)) if data[i] for b in range(8)]
         draw = random.Random(asked.seed)
         bits = sorted(draw.sample(full, min(asked.bits * 3 // 4, len(full))) +

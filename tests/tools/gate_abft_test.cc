@@ -195,7 +195,8 @@ TEST_F(RecordedProducts, MachineOfTheCommandThenOfTheOutputThenOfTheCase) {
   EXPECT_THAT(gate(" --machine volta").out,
               HasSubstr("not_comparable: abft: the matrix unit of volta takes float16, not "
                         "float8_e4m3fn\n"));
-  // The wrong machine is also no reason to judge the elements less strictly.
+  // If the wrong machine is named, the elements are not comparable either. They are not judged by a
+  // wider bound.
   const Ran elements = run("assay gate g.h5 --recorded npu --machine volta");
   EXPECT_THAT(elements, Exits(3));
   EXPECT_THAT(elements.out, HasSubstr("seed0: not_comparable: the matrix unit of volta takes "
@@ -329,7 +330,7 @@ TEST_F(GateAbft, InfinitiesByEveryThreshold) {
     for (const auto& c : report["cases"]) {
       const std::string name = c["case"];
       const bool wrong = name == "infinite" || name == "nan";
-      // The threshold is not for this dtype.
+      // Leaves out thresholds that are not for this dtype.
       if (c["abft"]["outcome"] == "not_comparable") continue;
       ++judged;
       EXPECT_EQ(c["abft"]["outcome"], wrong ? "fail" : "pass") << name << " " << threshold.name;
@@ -386,7 +387,8 @@ TEST_F(RightResults, ConstantProducts) {
   expect_pass("cpu_mul_add", products + "16,4096,32");
 }
 
-// Right results below float32's smallest normal raise no alarm, although emax has a floor there.
+// Right results below float32's smallest normal raise no alarm. There, matrix units align the
+// products at a fixed least exponent (emax_floor) and not at the largest exponent of the products.
 TEST_F(RightResults, BelowTheNormalRange) {
   for (const char* machine : {"hopper", "ampere", "ascend910b", "cpu_fma"}) {
     for (const char* scale : {"1e-19", "1e-20", "1e-21"}) {
@@ -422,7 +424,8 @@ TEST_F(RightResults, OfHilbertMatrices) {
   }
 }
 
-// If the products do not repeat, the threshold is still that of random errors.
+// A fault is detected among equal products, whose errors all have one sign. It is also detected
+// among products that differ, for which the threshold is still that of random errors.
 TEST_F(RightResults, AFaultAmongThemIsSeen) {
   for (const char* b : {"normal,mean=0.1,deviation=0", "normal"}) {
     ASSERT_THAT(run(std::string("assay generate matmul --dtype float32 --shape 16,2048,32 --a "

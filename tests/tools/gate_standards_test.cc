@@ -397,7 +397,8 @@ TEST_F(GateStandards, PublishedOnesAsAFile) {
   EXPECT_EQ(file["standards"].size(), standards().size());
   EXPECT_EQ(file["standards"][0]["repository"], "assay");
   EXPECT_EQ(file["standards"][1]["repository"], "triton-lang/triton-ascend");
-  // A name that is taken is refused; under another one the file is one of the user's own.
+  // A file with a standard of a published name is refused. Under another name, the same standard
+  // counts as the user's own.
   const std::string gate =
       formatted("assay gate {} --recorded h200 --case layer0/qkv.dgrad", sample());
   EXPECT_THAT(run(gate + " --standards s.json --standard torch").err,

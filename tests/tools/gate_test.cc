@@ -68,7 +68,8 @@ TEST_F(Gate, ExitCodesAndTheirPrecedence) {
   EXPECT_EQ(code("fail missing untrusted pass"), 1);
 }
 
-// In one case fail beats untrusted, whichever standard is named first.
+// If one standard fails a case and another one finds it untrusted, the case fails, whichever
+// standard is named first.
 TEST_F(Gate, FailBeatsUntrustedInOneCase) {
   // torch is wide enough here for zeros to pass; bit equality finds the difference.
   make("g.h5", {recorded("x", "float32", {3}, {1e-6, 2e-6, 3e-6}, {1e-6, 2e-6, 3.5e-6})});

@@ -53,7 +53,7 @@ class Options : public ProgramTest {
     return ProgramTest::run("unset GTEST_TOTAL_SHARDS GTEST_SHARD_INDEX\n" + line);
   }
 
-  // Returns valid command lines that read files, with every option that names an output file.
+  // Returns valid command lines, each with all options of its subcommand that name an output file.
   static std::vector<Command> commands() {
     const std::string standards = " --standards own.json";
     return {

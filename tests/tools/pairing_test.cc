@@ -237,7 +237,8 @@ TEST_F(Pairing, ABaselineOfSeveralFilesKnowsTheirCasesByFile) {
   run("mv G/3.h5 three.h5");
   EXPECT_EQ(run(gate).code, 1);
   EXPECT_EQ(outcomes("r.json"), "c=pass c=pass c=disappeared");
-  // The only remaining file has an error that would be small for another file's case.
+  // The only remaining file has an error that would be small by the baseline of another file's
+  // case. It is judged by its own.
   run("mv G/1.h5 one.h5");
   make("G/2.h5", {with_error("c", 1e-3)});
   for (const std::string& line : {gate, "assay gate 'G/*.h5'" + gate.substr(12)}) {

@@ -138,7 +138,7 @@ TEST_F(Rows, ThatAreNotAsManyAreRefused) {
       HasSubstr("its arrays have 0 rows, and each row is a case; give arrays with at least 1 row"));
 }
 
-// If one byte of an array that assay wrote is changed, none of its rows is judged.
+// If one element of an array that assay wrote is changed, none of the array's rows is judged.
 TEST_F(Rows, ThatWereChangedAreNoticedWhicheverIsAskedFor) {
   EXPECT_THAT(run("assay generate add --dtype float32 --shape 7 --count 5000 --rows-are-cases "
                   "--out g.h5 -q; assay emulate g.h5 --machine ascend910b --out o.h5 -q"),

@@ -96,7 +96,7 @@ def ulp(name, g):
 
 
 def ulps(name, x):
-    """Returns the spacing of the format at each value. Subnormal numbers have their own spacing."""
+    """Returns the spacing of the format at each value. All subnormal numbers have the same spacing."""
     _, _, mantissa, low, high = FORMATS[name]
     e = np.where(x == 0, low, np.frexp(np.where(np.isfinite(x), x, 1))[1] - 1)
     return np.ldexp(1.0, np.clip(e, low, high) - mantissa)

@@ -178,8 +178,7 @@ class Mpi(Scale):
 class Slurm(Scale):
     SCRIPT = str(ROOT / "examples/slurm/campaign.sbatch")
 
-    # Replaces sbatch: it records its options, runs the script as Slurm would, and prints a job
-    # name.
+    # Replaces sbatch: it records its options, runs the script as Slurm would, and prints a job's number and cluster.
     SBATCH = """#!/usr/bin/env bash
 set -euo pipefail
 echo "$*" >>sbatch.txt

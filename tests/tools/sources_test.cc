@@ -239,7 +239,8 @@ TEST_F(TwoPlaces, OptionsThatNoSourceTakesAreRefused) {
                       "case table, but the layout is dataset"))
         << command;
   }
-  // The options are accepted if the outputs can take them. The CSV has the rows of the table again.
+  // --dtype is accepted if raw outputs can take it. --table is accepted with --csv, because the CSV
+  // repeats the table's rows.
   EXPECT_THAT(run("assay gate d.h5 --outputs raw32 --dtype float32"), Exits(0));
   EXPECT_THAT(run("assay gate d.h5 --table t.csv --csv v.csv"), Exits(0));
 }
@@ -313,8 +314,8 @@ TEST_F(Sources, TheFirstCallOfADumpOfMsprobeThatDiffersIsNamed) {
                                  "step0/rank0/Functional.relu.0.forward, call 2 of 3"));
 }
 
-// relu.0 comes before linear.1 in dump.json, and the report keeps that order; so does a second
-// step.
+// relu.0 comes before linear.1 in dump.json, and the report keeps that order in every step. The
+// steps are in the order of their numbers.
 TEST_F(Sources, CallsOfMsprobeAreInTheirOrder) {
   copy("msprobe");
   ASSERT_EQ(run("for side in bench npu; do cp -r msprobe/$side/step0 msprobe/$side/step10; cp -r "

@@ -47,10 +47,11 @@ def mean_side(terms, limit, band=1e-11):
 
 # ------------------------------------------------------------------------------------- the rules
 # rule(name, a, e, c) returns True if the output passes. a is the output, and e is the expected
-# value, rounded to the output's dtype if the standard does so. Elements that are NaN or infinite on
-# both sides are left out. An element that is so on only one side always fails, even if it passes in
-# the project's own code. c.k is the number of accumulations, c.pt the output of the reference
-# implementation, and c.n the number of all elements.
+# value, rounded to the output's dtype if the standard does so. A rule gets only the elements that
+# are finite on both sides. verdict() judges the others: equal infinities pass, and NaN on both sides
+# passes if the standard says so. Any other fails, even if it passes in the project's own code. c.k is
+# the number of accumulations, c.pt the output of the reference implementation, and c.n the number of
+# all elements.
 def by_sum(tolerances, other=None):
     """Returns the rule |a - e| <= atol + rtol |e| for each element."""
     def rule(name, a, e, c):
@@ -191,7 +192,7 @@ TE_CPP = {"float32": (5e-6, 1e-6), "float16": (1e-3, 1e-5), "bfloat16": (1e-2, 1
 
 def transformer_engine_cpp(name, a, e, c):
     """Passes if |a - e| <= atol or |a - e| <= rtol |e| for each element. For dtypes other than float32, two values also
-    pass if their mean rounds to both of them."""
+    pass if their mean, made smaller and larger by a factor of 1e-6, rounds to the one and to the other."""
     rtol, atol = TE_CPP[name]
     d = np.abs(a - e)
     ok = within(d, np.full(d.shape, atol)) | within(d, rtol * np.abs(e))
@@ -245,7 +246,7 @@ def cutlass(name, a, e, c):
 
 def nmse(limit):
     """Returns the rule that the sum of squared errors, divided by the sum of the squares of the output (and not of the
-    expected value), is below the limit."""
+    expected value), is at most the limit."""
     def rule(name, a, e, c):
         (d, d_exact), (s, s_exact) = squares(a - e), squares(a)
         if d == 0 and s == 0:

@@ -101,8 +101,8 @@ def verify_result(name, a, g, *_):
     return ok and mismatches * 10000 <= a.size
 
 
-# The rules from here on are as they were published. np.isclose computes in float16, in float64, or in
-# float32 for all other dtypes.
+# The rules from here on are as they were published. np.isclose computes float16 in float16, float64 in float64, and all
+# other dtypes in float32.
 def mismatches_of_isclose(name, a, g, rtol, atol):
     native = {"float16": np.float16, "float64": np.float64}.get(name, np.float32)
     return int((~np.isclose(a.astype(native), g.astype(native), rtol=rtol, atol=atol,

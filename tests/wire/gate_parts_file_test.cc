@@ -60,7 +60,7 @@ TEST(GateParts, CasesTakeTurns) {
               ElementsAre("a: fail: why a", "b: untrusted: why b", "e: not_comparable: why e"));
 }
 
-// Cases of the same name in several files, and one that follows itself, are cases of their own.
+// Cases of the same name in several files are counted separately.
 TEST(GateParts, CasesAreToldApartByFileAndOutput) {
   const JoinedGate joined = join_gate(
       {{"a", part("1/1", entry("a", "pass", R"(, "file": "f")") + "," +

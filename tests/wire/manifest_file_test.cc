@@ -91,7 +91,7 @@ TEST(ManifestFile, GivesWhatWasWritten) {
   EXPECT_EQ(manifest_text(read), text);
 }
 
-// Only attributes and arrays are written if they are empty.
+// Fields that are empty are left out, except attributes, arrays and cases.
 TEST(ManifestFile, ItsText) {
   Manifest manifest = whole_manifest();
   manifest.cases[0].attributes = {{"axis", std::int64_t{1}}, {"top", kInfinity}};

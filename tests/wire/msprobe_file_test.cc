@@ -49,7 +49,7 @@ TEST(MsprobeFile, CallsAndTheirTensors) {
   EXPECT_TRUE(calls[2].inputs.empty() && calls[2].outputs.empty());
 }
 
-// If only statistics were dumped, no tensor has a file name.
+// If only statistics were dumped, no tensor has a file name, so that a call has no inputs.
 TEST(MsprobeFile, StatisticsAreNoTensors) {
   const auto calls = parse_msprobe(
       R"({"data": {"f": {"input_args": [{"dtype": "torch.float32", "Max": 1.0}],

@@ -61,7 +61,8 @@ TEST_F(PublishedFile, WithShapes) {
   EXPECT_EQ(rates[2].word, "not_injectable");
 }
 
-// The columns of the artifact's measurements: other names, sums over shapes, rates left out.
+// A table of measurements has other column names. Its rows that cover all sizes or all
+// distributions, and rows without a rate, are left out.
 TEST_F(PublishedFile, OfMeasurements) {
   const auto rates = read(
       "protocol,M,K,N,distribution,bit,direction,method,threshold_variant,n_injected,n_detected,"
