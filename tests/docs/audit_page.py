@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/audit.md as a reader follows it (page.py says how).
+"""Follows the example in docs/audit.md as a reader does (page.py says how).
 
     audit_page.py ASSAY    the program, as it was built
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Holds code in Markdown to the compiled examples: a block that follows the comment
-`<!-- snippet: FILE -->` must be FILE, word for word, after `<!-- snippet: FILE 21-23 -->` those lines of it, without
-what they are all indented by. `--write` copies them in instead."""
+"""Checks that code in Markdown is that of the compiled examples. A block after the comment `<!-- snippet: FILE -->` must
+be the text of FILE. After `<!-- snippet: FILE 21-23 -->`, it must be these lines of FILE without their common indent.
+With `--write`, blocks that differ are replaced by the text of FILE."""
 import pathlib
 import re
 import subprocess

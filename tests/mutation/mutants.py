@@ -117,7 +117,8 @@ def candidates(root, rooms, seed):
 
 def equivalents(path=HERE / "equivalent.txt"):
     """Returns the mutants that change nothing, as {(file, line as it is, line as changed): reason}. Each
-    block has four lines: the file, - the line, + the changed line, and the reason."""
+    block has a line with the file, a line with "- " and the line as it is, a line with "+ " and the changed line, and
+    the reason, which may take several lines."""
     known = {}
     if path.exists():
         text = "\n".join(l for l in path.read_text().splitlines() if not l.startswith("#"))

@@ -1,4 +1,4 @@
-"""Holds the changes of changes.py to what they are to make of small texts."""
+"""Checks the mutants that changes.py makes of small texts, and the functions of mutants.py."""
 
 import json
 import pathlib

@@ -1,5 +1,5 @@
-// Tests attributes of cases: mistakes are refused, notes are kept, and half a tolerance is
-// reported.
+// Tests attributes of cases: mistakes are refused, notes are kept, rtol without atol and atol
+// without rtol are accepted, and an output that is the golden result itself is untrusted.
 #include "program.h"
 
 namespace assay {

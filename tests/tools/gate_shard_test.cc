@@ -130,7 +130,8 @@ TEST_F(GateShard, SlurmScript) {
             "usage: gate.sbatch [shard|join] OUT SHARDS [GOLDEN OPTIONS...]\n");
 }
 
-// Problems of files, unlike problems of cases, are reported once.
+// Only the first shard reports a file that cannot be read, so that it is counted once. Each shard
+// reports the problems of its own cases.
 TEST_F(GateShard, BrokenFilesAreTheFirstShards) {
   write("bad.h5", "no file of HDF5");
   for (int i = 1; i <= 2; ++i) {

@@ -49,8 +49,8 @@ TEST_F(Messages, PatternOfAFailureThroughEveryDoor) {
   }
   EXPECT_EQ(json("r.json")["cases"][1]["verdicts"][0]["where"], turn);
   EXPECT_EQ(json("r.json")["cases"][2]["verdicts"][0]["where"], zero);
-  // The pattern of a failure is also found for rules on statistics, and for two arrays without a
-  // case.
+  // The pattern of a failure is also found for other standards than tolerances, and for two arrays
+  // without a case.
   for (const char* standard : {"cann_ecosystem", "msprobe", "mlu_ops", "cutlass", "ulp(2)"}) {
     EXPECT_THAT(run(formatted("assay gate g.h5 --case turned --standard '{}'", standard)).out,
                 HasSubstr("where: the transpose of the output would pass"))

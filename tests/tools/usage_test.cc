@@ -261,8 +261,8 @@ TEST_F(Usage, ColoursOnTerminalsAlone) {
   const std::string escape = "\x1b[";
   const std::string terminal = "TERM=xterm script -qec 'assay gate g.h5' /dev/null";
   EXPECT_THAT(run("env -u NO_COLOR " + terminal).out, HasSubstr(escape + "31mfail"));
-  // A long run shows its progress, which ends in an escape sequence that erases the rest of the
-  // line.
+  // Looks only for sequences of colors, which end in m. A long run may also show its progress,
+  // whose line ends in a sequence that erases the rest of it.
   EXPECT_THAT(run("NO_COLOR=1 " + terminal).out, Not(ContainsRegex("\x1b\\[[0-9;]*m")));
   EXPECT_THAT(run("assay gate g.h5").out, Not(HasSubstr(escape)));
 }
