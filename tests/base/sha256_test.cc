@@ -6,7 +6,8 @@
 namespace assay {
 namespace {
 
-// The examples of FIPS 180-4, and digests by Python's hashlib of lengths near the end of a block.
+// The examples of FIPS 180-4, and digests by Python's hashlib of one whole block and of many
+// blocks.
 TEST(Sha256, GivesTheDigestsOfTheStandard) {
   EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");

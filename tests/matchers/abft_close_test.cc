@@ -490,7 +490,8 @@ TEST(AbftClose, TheAccumulatorsModel) {
                 reproduce());
 }
 
-// The accumulator before the cast or its residuals are given to the matcher or with the case.
+// The values before the cast (the accumulator), or the sums of what the cast rounded away (the
+// residuals), are given to the matcher or with the case.
 TEST(AbftClose, ResidualsOfTheCast) {
   Case c;
   c.name = "x";
@@ -518,7 +519,7 @@ TEST(AbftClose, ResidualsOfTheCast) {
   EXPECT_THAT(explanation(wrong, matcher.accumulator(before)),
               StartsWith("which fails: 1 of 32 checks of 16 columns is above "
                          "residual_compensated"));
-  // The case now has the accumulator beside its output.
+  // The case now has the values before the cast beside its output.
   c.output().recorded["npu"].tensor = output;
   c.output().recorded["npu"].machine = "ascend910b";
   c.output().recorded["npu"].epilogue.accumulator = before;

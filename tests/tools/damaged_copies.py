@@ -206,8 +206,7 @@ def places_of_references(data):
 
 
 def damaged(data, references, draw):
-    """Damages a file. In half of the files it breaks a reference or a heap, in the others any
-    bytes."""
+    """Damages a file. In half of the files it overwrites bytes at or beside a reference, in the others any bytes."""
     if draw.random() < 0.5:
         return damaged_files.damaged(data, draw)
     data = bytearray(data)

@@ -44,8 +44,8 @@ TEST_F(Rewrite, EmulateAddsTheMachinesOutputAndKeepsTheRest) {
       << "what emulate added is meant";
 }
 
-// An emulated product with its accumulator can also be checked by its cast. From the golden file
-// on, this needs only the command line.
+// If an emulated product is written with its values before the cast (--with-accumulator), the gate
+// can also check the cast itself. This needs only the command line.
 TEST_F(Rewrite, EmulateWritesTheAccumulatorWhereAsked) {
   EXPECT_THAT(
       run("assay generate matmul --dtype bfloat16 --shape 32,96,48 --distribution normal --seed 3 "
@@ -71,7 +71,8 @@ TEST_F(Rewrite, EmulateWritesTheAccumulatorWhereAsked) {
                                     "residual_compensated\n"));
   EXPECT_THAT(run("assay gate f.h5 --standard torch --abft residual_compensated"), Exits(1))
       << "what was saved";
-  // Without --with-accumulator, an older run's accumulator beside the output is removed.
+  // Without --with-accumulator, the values before the cast that an older run wrote beside the
+  // output are removed.
   EXPECT_THAT(run("assay emulate o.h5 --machine ascend910b --out o.h5"), Exits(0));
   const StoredCase info = DatasetFile(path("o.h5")).info(name);
   for (const auto& [producer, recorded] : info.outputs.at("").recorded) {

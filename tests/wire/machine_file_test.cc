@@ -98,7 +98,7 @@ TEST_F(MachineFile, WhatIsNotSaidIsTheUsual) {
   EXPECT_EQ(m.vector_unit, "hopper");
 }
 
-// Every row of the table, written and read.
+// All rows of four machines of the table are written and read back.
 TEST_F(MachineFile, HoldsAnyRow) {
   for (const char* name : {"hopper", "cdna2", "cdna3", "ascend910b"}) {
     const Machine& row = machine_named(name);
