@@ -56,8 +56,8 @@ class CampaignTool : public ProgramTest {
   }
 };
 
-// residual_compensated needs C before its cast. A campaign has it from an emulator that knows it,
-// or from a dataset that holds it.
+// The threshold residual_compensated needs the values of C before their cast to the output dtype. A
+// campaign gets them from an emulator that computes them, or from a dataset that holds them.
 TEST_F(CampaignTool, ResidualsWhereThereAreSome) {
   const auto plan = [&](const std::string& cell) {
     write("residual.json",
@@ -75,8 +75,8 @@ TEST_F(CampaignTool, ResidualsWhereThereAreSome) {
   EXPECT_THAT(
       plan(drawn + R"("dtype": "bfloat16", "machine": "exact")").err,
       HasSubstr("the machine exact sums exactly, so that there is no accumulator before the cast"));
-  // The same plan on recorded results. The dataset first has their accumulator, which is the values
-  // before the cast, and then it does not.
+  // The same plan on recorded results. The dataset first holds their values before the cast, and
+  // then it does not.
   ASSERT_THAT(alone("assay generate matmul --dtype bfloat16 --shape 16,64,16 --distribution normal "
                     "--quiet --out i.h5"),
               Code(0));
