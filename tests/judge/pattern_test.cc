@@ -307,6 +307,32 @@ TEST(Pattern, Texts) {
             "every element of the output is NaN, where finite values are expected");
 }
 
+// The NaN of arithmetic has only the first bit of its mantissa. With another exponent bit it
+// is 1.5, but a lost bit is not its cause.
+TEST(Pattern, TheNanOfArithmeticIsNoFlippedBit) {
+  const std::vector<double> ones(100, 1.5);
+  const Tensor golden = Tensor::from_values(format_named("float32"), {10, 10}, ones);
+  const Tensor output = changed(golden, [](std::int64_t) { return 0x7fc00000; });
+  EXPECT_EQ(judge(output, golden, tolerance(1e-3, 1e-3)).where,
+            "every element of the output is NaN, where finite values are expected");
+}
+
+// The factor of one row is named from 2 % on. A smaller one could be rounding.
+TEST(Pattern, ARowsFactorIsAtLeastTwoPercentOff) {
+  const Tensor golden = drawn("float32", {kSide, kSide});
+  const auto where = [&](double factor) {
+    const Tensor output = changed(golden, [&](std::int64_t p) {
+      const double value = decode(golden.format(), golden.bits_at(p));
+      return p / kSide == 3 ? encode(golden.format(), value / factor) : golden.bits_at(p);
+    });
+    return judge(output, golden, tolerance(1e-6, 1e-5)).where;
+  };
+  EXPECT_EQ(where(1.03),
+            "all in row 3; the output with row 3 times 1.03 would pass (explains 48 of 48 "
+            "mismatches)");
+  EXPECT_EQ(where(1.01), "all in row 3");
+}
+
 // A round factor is named if it is the factor. It is not named if it is 8 % off and passes only
 // because the bound is wide.
 TEST(Pattern, AFactorIsNotRoundedFar) {
