@@ -65,7 +65,7 @@ const char* const kGateScript = R"js(
   const KINDS = ['pass', 'warn', 'fail'], PASSES = 5;
   const CHUNK = 200;  // rows that are drawn at a time
   const OPENED = 5;   // explanations that are open at first
-  const FEW = 200;    // groups of more rows are closed at first where nothing of them failed
+  const FEW = 200;    // groups of more rows start closed, unless one of their rows failed
 
   const make = (tag, attributes, ...children) => {
     const element = document.createElement(tag);
