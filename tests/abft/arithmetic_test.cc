@@ -262,8 +262,8 @@ TEST(Calibration, TruncatingCast) {
 }
 
 // If the largest element of a group is not larger than the threshold, the check is blind to it.
-// Here the element is 1, and half of its ulp is 2^-8. The threshold is that plus the error that the
-// case's own bound allows.
+// Here the element is 1. The threshold is half of its ulp, 2^-8, plus the error that the bound of
+// the case allows for each element.
 TEST(Calibration, BlindGroupsOfAGoldenResult) {
   const Tensor c = Tensor::from_values(format_named("bfloat16"), {1, 1}, std::vector<double>{1});
   const auto blind = [&](double tolerance) {

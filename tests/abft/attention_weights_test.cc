@@ -49,7 +49,7 @@ double variance_of_zero(const Case& c) {
       .variance;
 }
 
-// A score 120 above all others leaves only its own value, whichever key it belongs to.
+// If one score is 120 above all others, the output is the value of that key, whichever key it is.
 TEST(AttentionWeights, TheLargestScoreMayBeThatOfAnyKey) {
   for (std::size_t largest = 0; largest < 19; ++largest) {
     std::vector<double> keys(19, 0.0), values(19, 1.0);
@@ -74,8 +74,8 @@ TEST(AttentionWeights, AnInfiniteScoreOfAnyKeyIsNotCheckable) {
   }
 }
 
-// The values of many keys cancel. The squares of products then give an element its slack, and an
-// output of 1 among right ones of 0 is far outside.
+// The values of many keys cancel. The bound of an element then follows from the squares of the
+// products, so that an output of 1 in place of 0 is far outside.
 TEST(AttentionWeights, AnElementIsFoundWhereManyValuesCancel) {
   constexpr int kKeys = 2048;
   std::vector<double> values;

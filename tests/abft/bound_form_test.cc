@@ -532,9 +532,9 @@ TEST(BoundForm, FromWhereTheTailIsComputedByHand) {
   }
 }
 
-// If loose readings are allowed, a check that is not above its exact T keeps the bound of the tail
-// as its T, however close it is. Every other T is exact, except if the difference is at most a
-// third of the bound. Each element of the golden result may be 1/64 off.
+// With loose readings, T is exact only if D is above the exact T. Otherwise T is the bound of the
+// tail, however close D is. Without loose readings, T is exact unless D is at most a third of that
+// bound. Each element of the golden result may be 1/64 off.
 TEST(RowReader, ReadingsThatNeedNoTailAreLoose) {
   const Format& bf16 = format_named("bfloat16");
   std::vector<double> row;

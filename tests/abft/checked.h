@@ -1,4 +1,4 @@
-// Checks with a threshold that is named by its text.
+// Checks a product with a threshold that is given as text, such as "rounding_variance,groups=16".
 #pragma once
 
 #include <string>

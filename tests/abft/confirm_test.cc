@@ -87,7 +87,7 @@ TEST(AbftConfirm, NoFalseAlarmOnHardData) {
   for (const Distribution& d :
        {normal("around_one", 1, 1), uniform("narrow", 0.9, 1.1), uniform("narrower", 0.999, 1.001),
         identical_columns("identical_one", 1), normal("tiny", 0, 1e-19),
-        normal("tinier", 0, 1e-22)}) {  // its products are near bfloat16's subnormals
+        normal("tinier", 0, 1e-22)}) {  // products below bfloat16's smallest number
     SCOPED_TRACE(d.name);
     for (const char* dtype : {"bfloat16", "float32"}) {
       if (d.name == "tinier" && std::string(dtype) == "float32") continue;  // see AbftEdges
@@ -351,8 +351,8 @@ TEST(AbftConfirm, AnInfinityIsOfItsOwnCheckAlone) {
   }
 }
 
-// 64 checks are confirmed together. Each one has 16 columns, which take 16 * 15 multiply-adds. If
-// closer_look allows less work than all checks need, the rest is not confirmed.
+// 64 checks are confirmed together. Each one has 16 columns, which take 16 * 15 multiply-adds. No
+// further 64 are confirmed once the work so far exceeds closer_look: the rest counts as faults.
 TEST(AbftConfirm, AfterSoMuchWorkTheRestIsBelieved) {
   const Made made = random_product(200, 16, 15, "bfloat16", "bfloat16", 0, 15);
   Tensor c = made.c;

@@ -220,8 +220,8 @@ TEST(AbftEdges, NoDepth) {
   }
 }
 
-// Some columns of B are a million times larger than others. V of a group depends on only that
-// group.
+// Some columns of B are a million times larger than others. The variance of the errors of a group,
+// and with it the threshold, depends only on the columns of that group.
 TEST(AbftEdges, ALargeGroupDoesNotLoosenTheOthers) {
   const Matrix a = random_matrix("bfloat16", 4, 4096, 5);
   Matrix b = random_matrix("bfloat16", 4096, 32, 6);

@@ -212,7 +212,8 @@ TEST_P(OperandTest, Terms) {
       EXPECT_EQ(a.sizes[at(i)].largest, largest_a);
       EXPECT_NEAR(a.sizes[at(i)].weighted, static_cast<double>(weighted),
                   static_cast<double>(weighted) * 1e-14);
-      // The sum of a row of B may cancel. The loss is small compared with its terms.
+      // The sum of a row of B may cancel. Its error is small compared with the terms of the sum,
+      // not with the sum itself.
       EXPECT_NEAR(a.sizes[at(i)].product, static_cast<double>(product),
                   static_cast<double>(sizes) * 1e-14);
       EXPECT_NEAR(absolute[at(i)], static_cast<double>(sizes), static_cast<double>(sizes) * 1e-14);

@@ -278,7 +278,8 @@ TEST(Published, MeanOrMax) {
       }
       EXPECT_NEAR(v.worst_ratio, static_cast<double>(ratio), static_cast<double>(ratio) * 1e-9);
     }
-    // If one row has no peak, the mean is used for all rows.
+    // All elements of one row become equal, so that its peak is only 1. The threshold then uses the
+    // mean for all rows.
     if (!peaked) continue;
     const double flat = p.c(4, 28);
     for (std::int64_t j = 0; j < 64; ++j) p.c(4, j) = flat;

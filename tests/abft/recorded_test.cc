@@ -142,7 +142,7 @@ TEST(Recorded, LowerBoundsOfTails) {
                       });
 }
 
-// Returns the fields of a form that are not 0.
+// Returns the fields of a form that are finite and not 0.
 std::string text_of(const BoundForm& f) {
   std::string text;
   const auto add = [&](const char* name, double value) {

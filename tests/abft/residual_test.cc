@@ -130,8 +130,8 @@ TEST(Residual, AccumulatorSeesEveryFlip) {
   }
 }
 
-// A fault in the cast itself cancels if R is computed from the wrong result. The size of R shows
-// it.
+// If R is computed from the result of a faulty cast, the fault cancels in the sum of C and R. Only
+// the size of R shows it.
 TEST(Residual, FaultsOfTheCastAreSeenByR) {
   WithAccumulator p;
   p.c.set_bits(100, p.c.bits_at(100) ^ 0x100);
@@ -141,7 +141,7 @@ TEST(Residual, FaultsOfTheCastAreSeenByR) {
 }
 
 // 128 sums are above their threshold. The first 64 of them are confirmed together. The others are
-// only confirmed if the work allowed by `closer_look` is not yet used up.
+// confirmed only if the work so far does not exceed `closer_look`.
 TEST(Residual, AfterSoMuchWorkTheRestIsBelieved) {
   const WithAccumulator p;
   const Tensor r = p.sums(8);
@@ -495,8 +495,8 @@ TEST(Residual, RightSumsNeedNoConfirmation) {
   }
 }
 
-// Inputs that a unit takes for 0 are not a rounding of the cast. The sums with R allow for them as
-// the sums without R do, but the checks of the cast do not.
+// Inputs that a unit takes for 0 change the sums, but not R, which only has the roundings of the
+// cast. The threshold of a sum therefore allows for them, and the threshold of R does not.
 TEST(Residual, FlushedProductsAreAllowedFor) {
   const Format& f = format_named("float32");
   const Tensor a = Tensor::from_values(f, {1, 3}, std::vector<double>{0x1p-127, 1, -4});
@@ -511,7 +511,7 @@ TEST(Residual, FlushedProductsAreAllowedFor) {
   EXPECT_EQ(form.constant, 0);
 }
 
-// forms() writes one form for each check of a row, and nothing behind them.
+// residual_forms() writes one form for each group of a row, and nothing behind them.
 TEST(Residual, FormsAreThoseOfTheRowsChecks) {
   const WithAccumulator p;
   const AbftChecker checker = p.checker("residual_compensated,groups=16");

@@ -98,8 +98,8 @@ TEST(Tally, WhatIsSaidOfMatricesIsSaidOfTheBatch) {
   }
 }
 
-// A missing bias is reported if it is missing in every row, but not if it is missing in every
-// second row.
+// A constant is added to each column, as by a wrong bias. The note on constants appears if it is
+// added in every row, but not if it is added in every second row.
 TEST(Tally, EachColumnIsOffByAConstant) {
   const testing_oracle::Made made =
       testing_oracle::random_product(16, 32, 24, "float32", "float32", 4, 3, {});
@@ -315,11 +315,11 @@ TEST(Tally, WhichRowsAndColumnsAreAskedWhetherColumnsAreOff) {
   EXPECT_TRUE(are_off(17, 4, 1, [](auto i, auto) { return i % 2 == 0; }));
   EXPECT_FALSE(are_off(18, 4, 1, [](auto i, auto) { return i % 2 == 0; }));
   EXPECT_TRUE(are_off(3, 4, 1, [](auto, auto) { return true; }));
-  // 2^19 / 2^14 = 32 columns are read. First 19 of them are off, which is more than half, and then
-  // only 16.
+  // 2^19 / 2^14 = 32 columns are read. First 19 of them are off by the constant, which is more than
+  // half, and then only 16.
   EXPECT_TRUE(are_off(3, 40, 1 << 14, [](auto, auto j) { return j >= 13 && j < 32; }));
   EXPECT_FALSE(are_off(3, 40, 1 << 14, [](auto, auto j) { return j >= 16; }));
-  // 16 columns are read. First 8 of them are off, which is only half, and then 9.
+  // 16 columns are read. First 8 of them are off by the constant, which is only half, then 9.
   EXPECT_FALSE(are_off(3, 40, 1 << 16, [](auto, auto j) { return j < 8 || j == 16; }));
   EXPECT_TRUE(are_off(3, 40, 1 << 16, [](auto, auto j) { return j < 8 || j == 15; }));
 }

@@ -319,7 +319,7 @@ TEST_F(CensusOfUnits, SameVerdictsInConstantTime) {
   EXPECT_GT(fates_[Fate::kDetected], 1000);
 }
 
-// A census of some bits equals that part of a census of all bits. Shards of it change nothing.
+// A census of some bits gives the same bins for these bits as a census of all bits.
 TEST(Census, BitsAlone) {
   const Made made = make({"bfloat16", "bfloat16", "normal", "normal"});
   AbftOptions options;

@@ -133,7 +133,7 @@ TEST(AbftEvidence, AAbftOnNormalAroundZero) {
   EXPECT_EQ(rates.row_alarms, 0);
 }
 
-// 1.3 to 1.5 percent of the rows are above the threshold. So in 84.8 percent of products of 128
+// Some 1.5 percent of the rows are above the threshold. So in some 84.8 percent of products of 128
 // rows at least one row is, which is the published false-alarm rate.
 TEST(AbftEvidence, AAbftCriesWolfOnNormalAroundOne) {
   const MeasuredRates rates = measure(normal("normal_1_1", 1, 1), "a_abft", 1200, {});

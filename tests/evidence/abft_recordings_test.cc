@@ -63,8 +63,8 @@ TEST(AbftRecordings, Tfloat32Products) {
   EXPECT_EQ(all.count[Outcome::kPass], 14);
 }
 
-// Sums in accumulators of 13 bits are refused unless they are promoted. With promotion, they raise
-// no alarm.
+// Sums in accumulators of 13 mantissa bits are refused unless they are promoted. With promotion,
+// they raise no alarm.
 TEST(AbftRecordings, Float8Products) {
   for (const char* glob : {"e4m3/*", "e5m2_e4m3/*"}) {
     Outcomes all = check_all("hopper_mma", glob, "rounding_variance");

@@ -92,8 +92,8 @@ TEST(AttentionEvidence, FlipsOfEachBit) {
       const double percent = 100 * static_cast<double>(r.events) / static_cast<double>(r.trials);
       line += formatted(" {:4.1f}", percent);
       if (row.seen[bit] < 0) continue;
-      // Allows five standard deviations, and 1 percent for what the rows of one matrix have in
-      // common.
+      // Allows five standard deviations, and one percentage point because the rows of one matrix
+      // are not independent.
       const double p = std::min(0.98, std::max(0.02, row.seen[bit] / 100));
       EXPECT_NEAR(percent, row.seen[bit],
                   1 + 500 * std::sqrt(p * (1 - p) / static_cast<double>(r.trials)))

@@ -16,8 +16,8 @@ namespace {
 struct Recording {
   const char* file;
   std::size_t cases;
-  // The largest distance from 1 of the squared errors of a case of 64 x 64, on average over the
-  // cases.
+  // The squared errors, divided by the expected ones, may differ from 1 by this much on average
+  // over all cases.
   double within;
 };
 

@@ -1,7 +1,7 @@
 """Rates of residual_compensated, computed only with numpy from its definition (docs/abft.md): bfloat16
 products of 128 x 1024 x 256, summed in float32 by chunks of 16 and rounded once, checks of 16
-columns. Prints a line for each bit: flips and detections from 0 to 1, then from 1 to 0. Then prints
-the alarms on the clean results and the root mean square of D / sigma."""
+columns. Prints a line for each of the bits 0 to 9: flips and detections from 0 to 1, then from 1 to 0.
+Then prints the alarms on the clean results and the root mean square of D / sigma."""
 import sys
 
 import numpy as np

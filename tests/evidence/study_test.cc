@@ -58,9 +58,9 @@ TEST(StudyEvidence, Fma) {
     SCOPED_TRACE(seed);
     const study::StudyResult result = study::study_fma({.seed = seed});
     expect_all_hold(result, 8);
-    // Errors in ulps. The error of one rounding is uniform up to 1/2, so its mean is 1/4 if nothing
-    // cancels. For -a x, rounded, the rest of the product is exact, and two roundings lose all of
-    // it.
+    // Errors in ulps of a x + b. The error of one rounding is uniform up to 1/2, so its mean is 1/4
+    // if nothing cancels. If b is -a x, rounded, only the rest of the product is left. One rounding
+    // gives this rest exactly, and two roundings lose all of it.
     const study::StudyTable& errors = result.table("errors");
     for (std::size_t row = 0; row < 3; ++row) EXPECT_LE(number_at(errors, row, 4), 0.5 + 1e-6);
     EXPECT_NEAR(number_at(errors, 0, 3), 0.25, 0.01);

@@ -7,7 +7,7 @@ that assay uses instead).
 
   tail_rates.py DRAW WIDTH MATRICES BIT...
 
-Prints a line for each bit that does not change the exponent: flips and detections from 0 to 1, then
+Prints a line for each BIT, which must not change the exponent: flips and detections from 0 to 1, then
 from 1 to 0. Then prints how many clean checks are above their quantile."""
 import sys
 

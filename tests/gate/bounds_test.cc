@@ -48,7 +48,8 @@ TEST(ChooseBounds, ATolerancesStandardsAreOneCheck) {
   EXPECT_EQ(chosen(c, {.standards = {"ulp(4)"}, .atol = 0.5}).size(), 2u);
 }
 
-// A tolerance without a standard has no rule for NaN, whatever the dtype. A named standard has one.
+// With a tolerance but no standard, NaN is a mismatch even if NaN is expected, whatever the dtype.
+// A named standard has its own rule for NaN.
 TEST(ChooseBounds, ATolerancesNanIsThatOfANamedStandard) {
   Case own, of_standard;
   own.attributes["rtol"] = 0.25;
@@ -162,7 +163,8 @@ TEST(TensorChecks, TorchTakesTheLooserToleranceOfBothDtypes) {
     EXPECT_EQ(checks[0].bound->rtol, row.rtol) << row.output << " " << row.golden;
     EXPECT_EQ(checks[0].bound->atol, row.atol) << row.output << " " << row.golden;
   }
-  // The verdict follows the bound: 2 % is within bfloat16's tolerance for 3, and outside float32's.
+  // The verdict follows the bound: 0.04 is within bfloat16's tolerance for 3, 0.048, and outside
+  // float32's.
   const Tensor actual =
       Tensor::from_values(format_named("float32"), {1}, std::vector<double>{3.04});
   const Tensor expected =
@@ -310,7 +312,7 @@ TEST(GateChecksums, ToleranceOfGoldenResults) {
   EXPECT_EQ(at_three({.standards = {"ulp(4)", "bit_equal"}}), 0) << "the least of all";
 }
 
-// A producer stands for a machine only if it has exactly the machine's name.
+// A producer stands for a machine only if it has exactly the name of a machine or of a variant.
 TEST(GateChecksums, ProducersThatAreNoMachines) {
   const Case c = constant_product();
   const auto machine = [&](const char* producer) {

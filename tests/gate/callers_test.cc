@@ -44,8 +44,8 @@ struct Judged {
 // first one differs from row to row, so that together they apply every standard to almost every
 // operator.
 std::vector<std::string> standards_for(const Judged& judged) {
-  // With a machine, expected_error takes the same path as accumulation with one, and needs an
-  // emulation each time.
+  // expected_error is not tried with a machine: it takes the same path as accumulation with one,
+  // and needs an emulation each time.
   std::vector<std::string> own = {"accumulation", "accumulation(hopper)", "expected_error",
                                   "ulp(4)", "bit_equal"};
   const bool is_small = judged.file.starts_with("operators");

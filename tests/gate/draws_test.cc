@@ -43,7 +43,8 @@ Case noise(const std::string& name, const std::vector<double>& values) {
   return c;
 }
 
-// Returns a dropout of x. Its golden result is x itself, and the case has the law's p.
+// Returns a case with a dropout of some input. The share `done` of its elements is really dropped,
+// and the case says that the share is `p`. The golden result is the input.
 Case dropout(const std::string& name, double p, double done) {
   const std::vector<double> x = uniforms(1), u = uniforms(2);
   std::vector<double> y;

@@ -68,7 +68,7 @@ Verdict judged(const Case& c, const Tensor& output, const char* standard = "expe
   return gate_case(c, output, request).verdicts.at(0);
 }
 
-// Returns the case's product, computed with the operands or the unit of another case.
+// Returns what a machine computes for the case if these attributes are set, which makes it wrong.
 Tensor wrong(const Case& c, const std::map<std::string, Attribute>& attributes,
              const char* machine) {
   Case other = c;
@@ -357,8 +357,8 @@ TEST(ExpectedError, SeesWhatTheOperatorsBoundDoesNot) {
   EXPECT_THAT(v.because, HasSubstr("differ by more than the expected error"));
 }
 
-// For 16-bit outputs, the standard finds errors that raise the root mean square by a third, and by
-// far less.
+// In 16-bit outputs, wrong arithmetic raises the root mean square of the errors by a third or by
+// far less. The standard still finds it.
 TEST(ExpectedError, TellsWrongArithmeticInHalfOutputs) {
   for (const char* output : {"float16", "bfloat16"}) {
     const Case c = drawn_product(output);
@@ -406,7 +406,7 @@ TEST(ExpectedError, NotesMorePrecisionThanClaimed) {
                                               "errors are ")));
   // Without a machine, no precision is claimed that an exact result could exceed.
   EXPECT_THAT(judged(c, emulate(c, machine_named("exact"))).notes, IsEmpty());
-  // Results that are exactly representable have no error, so that nothing can be known.
+  // Right results that are exactly representable have no error, so that they show no precision.
   const Case exact = drawn({"matmul", "float16", {8, 64, 8}, "integers"});
   EXPECT_THAT(judged(exact, emulate(exact, ascend()), "expected_error(ascend910b)").notes,
               IsEmpty());
@@ -552,8 +552,8 @@ TEST(ErrorTest, LeavesOutWhatMayOverflow) {
   EXPECT_THAT(test.squares->limit, AllOf(Gt(1), Lt(1000)));
 }
 
-// Several conversions are named together if they leave nearly the same errors. A conversion that
-// leaves half as much again is not named.
+// Several conversions are named together if they leave nearly the same squared errors. A conversion
+// that leaves 1.13 times the least is not named.
 TEST(LikelyArithmetic, NamesTheConversionThatLeavesLeast) {
   // The first element separates the three formats of 11 and 12 bits from those of fewer bits. The
   // second lies below float16's normal range, so that only float16 drops its last bit.

@@ -57,7 +57,7 @@ Case dual(const std::map<std::string, double>& off) {
   return c;
 }
 
-// Returns a product of small whole numbers. One of its elements is off by a little.
+// Returns a 2 x 16 product of equal factors, a of 1/4 and b of 1/2, with its golden result.
 Case product(std::int64_t k, const char* dtype = "float32") {
   Case c;
   c.name = "p";

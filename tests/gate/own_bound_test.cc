@@ -325,7 +325,7 @@ TEST_F(Default, HonestBfloat16ProductsPass) {
     EXPECT_THAT(run("assay gate mm.h5 --outputs e.h5 -q"), Exits(0)) << machine;
     EXPECT_THAT(run(formatted("assay gate mm.h5 --machine {} -q", machine)), Exits(0)) << machine;
   }
-  // An output with an element that lacks one of its products fails.
+  // An output with one element that is off by 1 fails.
   record("mm.h5", "bad.h5", [](const Case& c) {
     Tensor output = summed_otherwise(c);
     const double first = c.input("a").view().value_at(0) * c.input("b").view().value_at(0);
@@ -422,7 +422,7 @@ TEST_F(Default, OtherOperands) {
               ElementsAre(HasSubstr("bounded as float64 sums in any order")));
 }
 
-// The report names the bound that applied, in every column.
+// The table and the JSON report name the bound that applied, and who gave it.
 TEST_F(Default, IsNamed) {
   ASSERT_THAT(run("assay generate exp --dtype float32 --shape 40 --name e -q --out e.h5"),
               Exits(0));

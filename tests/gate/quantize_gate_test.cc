@@ -180,7 +180,8 @@ TEST(QuantizeGate, RightKernelsThatDifferNearAHalfPass) {
   }
 }
 
-// In each odd element, x / scale is exactly a whole number and a half, because amax is 127.
+// In each element but the first, x / scale is exactly a whole number and a half, because amax is
+// 127 and the scale is 1.
 TEST(QuantizeGate, HalfAwayFromZeroPassesAtTiesAndIsNamed) {
   Values x;
   for (int i = 0; i < 64; ++i) x.push_back((i % 2 == 0 ? 1 : -1) * (i + 0.5));
@@ -202,7 +203,8 @@ TEST(QuantizeGate, HalfAwayFromZeroPassesAtTiesAndIsNamed) {
   }
 }
 
-// The 910B converts float32 to int8 through float16, whose quotients are up to half an ulp off.
+// The 910B converts float32 to int8 through float16. Its quotients are up to half a float16 ulp
+// off.
 TEST(QuantizeGate, AWayByFloat16PassesOnlyWhereTheMachineHasIt) {
   const Case c = quantize(numbers(65536, 3), "row", "free");
   const Tensor output = coded(c, [](double x, double s) {

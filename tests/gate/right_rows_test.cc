@@ -33,7 +33,7 @@ Case case_of(const char* op, const Format& f, const Shape& shape, const std::vec
 }
 
 // Runs the body with every kind of data in rows of every length, but with only a third of the kinds
-// in long rows.
+// in rows of more than 100 elements, and a ninth of them in rows of more than 1024.
 template <typename Body>
 void for_rows(std::uint64_t seed, const Format& f, const Body& body) {
   Random random(seed, 0);
@@ -278,8 +278,8 @@ TEST_P(RightRows, OfRmsnormPass) {
   report("rmsnorm", GetParam(), outcomes);
 }
 
-// Computes scores, softmax and the mix of v. It takes all keys at once, or 16 at a time with a
-// running maximum.
+// Computes scores, softmax and the weighted sum of v. It takes all keys at once, or 16 at a time
+// with a running maximum.
 std::vector<float> attention_in(bool running, const char* order, const Format& f,
                                 std::int64_t depth, const std::vector<float>& q,
                                 const std::vector<float>& k, const std::vector<float>& v) {

@@ -102,8 +102,8 @@ TEST(Truncated, RightResultsThatAllLieOnOneSidePass) {
   EXPECT_EQ(report.outcome(), Outcome::kPass) << report.because();
 }
 
-// In products of 8-bit floats, the sums of some machines keep 13 bits. A result is therefore
-// trusted only if its machine is named.
+// In products of 8-bit floats, the sums of some machines keep 13 mantissa bits. A result that only
+// such sums explain is therefore trusted only if its machine is named.
 TEST(ShortSums, AreTrustedOnlyWhereTheMachineIsNamed) {
   for (const char* dtype : {"float8_e4m3fn", "float8_e5m2"}) {
     for (const bool scaled : {false, true}) {

@@ -114,7 +114,8 @@ TEST(WorstCaseChecks, NoAlarmOnCleanData) {
   EXPECT_GT(checked, 5000);
 }
 
-// On normal data, the thresholds are those of their formulas, so that faults are found as before.
+// On normal data, allowing for subnormal numbers does not enlarge the thresholds of the formulas,
+// so that a fault is found.
 TEST(WorstCaseChecks, SeeAFaultOnNormalDataAndInSubnormals) {
   for (const char* spec : kSpecs) {
     for (const char* dtype : {"float16", "bfloat16"}) {

@@ -114,8 +114,8 @@ TEST(Standards, Torch) {
   expect("complex128", 1e-7, 1e-7);
 }
 
-// Both standards have a bound for each element: that of `expected_error` is by chance, and that of
-// `accumulation` always holds.
+// Both standards have a bound for each element. No right result exceeds that of `accumulation`, and
+// only with a very small probability does one exceed that of `expected_error`.
 TEST(Standards, OfEachElementsOwnBound) {
   const Bound always = bound_of("accumulation(hopper)", "float32"),
               expected = bound_of("expected_error(hopper)", "float32");

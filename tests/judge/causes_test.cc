@@ -72,8 +72,8 @@ TEST(Causes, NanWhereZeroIsExpected) {
       "divided by 0, or multiplied by infinity?");
 }
 
-// Under a huge tolerance, the NaN with any bit flipped back would pass, which shows nothing. The
-// text must not name a flip.
+// Under a huge tolerance, every number that one flip makes of the NaN would pass, which shows
+// nothing. The text must not name a flip.
 TEST(Causes, OneNanUnderAHugeTolerance) {
   const CauseValues expected = drawn_values();
   CauseValues actual = expected;

@@ -96,8 +96,8 @@ TEST(ComplexJudge, NanAndInfinity) {
               HasSubstr("[0]: actual inf+1j (0x7f800000, 0x3f800000), expected inf+2j"));
 }
 
-// NumPy passes these pairs, because the magnitude of the expected value overflows, and so does its
-// tolerance.
+// NumPy passes all of these pairs, because the magnitude of the expected value overflows, and so
+// does its tolerance. The judge finds the two wrong elements.
 TEST(ComplexJudge, SizesBeyondFloat64ClearNothing) {
   const ComplexValues expected = {{kMax, kMax}, {kMax, kMax}, {kMax, kMax}, {kMax, -kMax}};
   const ComplexValues actual = {{0, kMax}, {kMax, kMax}, {kMax * (1 - 1e-7), kMax}, {-kMax, kMax}};
@@ -136,8 +136,8 @@ TEST(ComplexJudge, BitsAndSignedZeros) {
   EXPECT_FALSE(zeros.metrics->bit_identical);
 }
 
-// Under equal bits, an output of zeros passes only if both expected parts are +0. A minus sign of
-// either part makes it a mismatch.
+// Under equal bits, an output of zeros would pass only if both expected parts are +0, and the right
+// output is then untrusted. A minus sign of either part makes zeros a mismatch.
 TEST(ComplexJudge, ZerosUnderEqualBits) {
   Bound bits;
   bits.rule = Rule::kBits;

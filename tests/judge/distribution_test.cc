@@ -643,8 +643,8 @@ TEST(DistributionIntegers, SerialCorrelationByHand) {
   EXPECT_NEAR(std::log(serial->p_value), std::log(14) + l - std::sqrt(2 * l * (kAlike - 1)), 0.01);
 }
 
-// 2 * 60000 overflows float16. An output of 0, infinity or nearly infinity then shows nothing, but
-// no rounding makes it a small number.
+// 2 * 60000 overflows float16. An output of 0, infinity or float16's largest number is then no
+// mismatch, but no rounding gives a smaller number.
 TEST(DistributionDropout, WhatOverflowsIsNoSmallNumber) {
   const auto mismatches = [](double y) {
     const Tensor x = tensor_of({1, 1, 60000}, "float16"), output = tensor_of({0, 2, y}, "float16");

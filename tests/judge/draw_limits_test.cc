@@ -81,8 +81,9 @@ TEST(DrawLimits, DistributionFunctionOfOnePlace) {
 }
 
 // The test of the ends asks how near the smallest and the largest of n draws are to the ends of the
-// range. A draw is farther than a from its end with probability (1 - a)^n, and nearer with
-// probability 1 - (1 - a)^n. The p-value is four times the smallest of these probabilities.
+// range, 0 and 1. All n draws are farther than a from an end with probability (1 - a)^n, and the
+// nearest is nearer with probability 1 - (1 - a)^n. The p-value is four times the smallest of these
+// probabilities.
 TEST(DrawLimits, EndsByHand) {
   struct Ends {
     double low, high, p_value;

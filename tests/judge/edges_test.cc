@@ -164,8 +164,8 @@ TEST(JudgeEdges, ViewsOfOneMemory) {
   EXPECT_EQ(outcome(copy, row), Outcome::kPass);
 }
 
-// Zeros are a mismatch if a NaN or an infinity is expected, and no budget forgives that. This holds
-// for complex elements as for real ones.
+// An output of zeros is a mismatch where a NaN or an infinity is expected, and no budget forgives
+// that, so that the check is not blind. This holds for complex elements as for real ones.
 TEST(JudgeEdges, ZerosMissWhereSpecialsAreExpected) {
   const auto outcome = [](const char* dtype, const std::vector<double>& values) {
     Bound bound = tolerance(1, 0, true, true);

@@ -32,7 +32,7 @@ TEST(Statistics, MeanErrorsTowardsOrAwayFromZero) {
   EXPECT_DOUBLE_EQ(read({1}, {1 + 0.75 * ulp}, {3}), 0.75);
   EXPECT_DOUBLE_EQ(read({-1}, {-1 - 0.75 * ulp}, {3}), 0.75) << "towards zero, too";
   EXPECT_DOUBLE_EQ(read({1.5, -1.5}, {1.5 + 0.75 * ulp, -1.5 + 0.25 * ulp}, {1, 1}), 0.25);
-  // 2 has twice the ulp of 1, and four times the weight.
+  // 2 has twice the ulp of 1, so that it adds four times as much to the denominator.
   EXPECT_DOUBLE_EQ(read({1, 2}, {1 + 0.5 * ulp, 2}, {1, 1}), 0.5 / 5);
   // Zeros, subnormal numbers and elements without a weight do not count.
   EXPECT_DOUBLE_EQ(read({1, 1, 0, 1}, {1 + 0.5 * ulp, 0, 1e-39, 1 + ulp}, {1, 1, 1, 0}), 0.5);

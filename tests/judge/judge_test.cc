@@ -102,7 +102,7 @@ Pair drawn_pair(const Format& out, const Format& golden, const Bound& bound, std
       const double near = decode(out, drawn_code(out, dice));
       if (std::isfinite(near)) e = encode(golden, near * (1 + 1e-3 * (dice.uniform() - 0.5)));
     }
-    // Golden values that overflow have tests of their own.
+    // Golden values that overflow have tests of their own, so that 1.5 replaces them here.
     if (!bound.round_expected) {
       if (std::isinf(round_to(out, decode(golden, e)))) e = encode(golden, 1.5);
     }

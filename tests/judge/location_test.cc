@@ -283,7 +283,8 @@ TEST(Location, ATileIsHalfFull) {
     Positions p = board(3, last_row, 5, last_column, 64);
     EXPECT_EQ(location_pattern(p, {64, 64}),
               formatted("in a tile: rows 3 to {}, columns 5 to {}", last_row, last_column));
-    // If one element of the tile's second row is right, which is not a corner, no tile is named.
+    // If one more element is right (in the tile's second row, not a corner), the tile is less than
+    // half full, and no tile is named.
     p.erase(std::find_if(p.begin(), p.end(), [](std::int64_t at) { return at >= 4 * 64; }));
     EXPECT_EQ(location_pattern(p, {64, 64}), "");
   }

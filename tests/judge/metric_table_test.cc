@@ -72,7 +72,8 @@ TEST(MetricTable, EveryLimitOfAStandardIsRead) {
       Metrics own = m;
       own.small_limit = row.limit.parameter;
       own.small_error = row.limit.second;
-      // The metrics do not hold which elements are large. They also lack some quantiles and sums.
+      // These statistics cannot be read from the metrics, which do not hold which elements are
+      // large, and lack some quantiles and sums.
       constexpr Statistic kOfElements[] = {
           Statistic::kLargeMareRatio, Statistic::kLargeMereRatio, Statistic::kLargeRmseRatio,
           Statistic::kNmse,           Statistic::kNoiseRatio,     Statistic::kQuantileRelative};

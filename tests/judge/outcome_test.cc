@@ -203,8 +203,8 @@ TEST(Outcome, InfiniteAbsoluteToleranceNeverPasses) {
             Outcome::kPass);
 }
 
-// The golden result is not rounded, and the bound is below half an ulp. The correctly rounded
-// result is a mismatch, too.
+// The golden result is not rounded, and the bound is below half an ulp. Even the correctly rounded
+// result is a mismatch, so that the verdict is "untrusted" and not a failure.
 TEST(Outcome, UntrustedWhereTheCorrectlyRoundedResultMisses) {
   const Tensor golden = vector_of("float64", {1 + 0x1p-12, 1, 3 - 0x1p-11, 2});
   const Tensor right = vector_of("float16", {1, 1, 3, 2});

@@ -155,8 +155,8 @@ TEST(Pattern, OfEveryStandardAndDtype) {
         const Verdict v = judge(output, golden, *bound, options);
         // If the standard does not fail the changed output, there is no text to test.
         if (v.outcome != Outcome::kFail) continue;
-        // No text is expected if the bound is absolute and as wide as the data, or if the format's
-        // precision depends on the size of the values.
+        // No text is expected if the bound is absolute and as wide as the data. The precision of
+        // hifloat8 depends on the size of the values, so that statistics show no factor there.
         if (bound->rtol == 0 && bound->atol > 1) continue;
         const bool rounds =
             std::string_view(dtype) == "hifloat8" && bound->rule == Rule::kStatistics;
@@ -188,8 +188,8 @@ TEST(Pattern, OfAFlippedBit) {
       if (bound->needs_reference()) options.reference_implementation = other.view();
       const int bit = f.bits - 2;
       for (const std::int64_t step : {kSize, kSide}) {
-        // In 8 bits, a single element may also have changed by chance to the value that a flip
-        // gives.
+        // In 8 bits, a single wrong element is likely to be one flip away from the right one by
+        // chance, so that no flip is named.
         if (step == kSize && f.bits == 8 && !(bound->is_plain() && bound->text() == "equality")) {
           continue;
         }
@@ -333,8 +333,8 @@ TEST(Pattern, ARowsFactorIsAtLeastTwoPercentOff) {
   EXPECT_EQ(where(1.01), "all in row 3");
 }
 
-// A round factor is named if it is the factor. It is not named if it is 8 % off and passes only
-// because the bound is wide.
+// A round factor is named if it is near the factor that fits (3 for 3.01). It is not named if it
+// is 8 % off (3 for 3.25) and passes only because the bound is wide.
 TEST(Pattern, AFactorIsNotRoundedFar) {
   const Bound loose = tolerance(1e-6, 0.125);
   const Tensor golden = drawn("float32", {kSide, kSide});
@@ -583,8 +583,8 @@ TEST(Pattern, OfALargeTensor) {
                                     "mismatches among 1 0.. ... elements that were looked at"));
 }
 
-// The standard has only limits on statistics. To test the cause, elements that were never written
-// are replaced by the golden result, which may have another dtype.
+// The standard has only limits on statistics. To test the cause, the judge replaces the elements
+// that were never written by the golden result, which may have another dtype.
 TEST(Pattern, OfWhatWasNeverWrittenUnderLimitsAlone) {
   const Tensor golden = drawn("float64", {kSide, kSide});
   std::vector<double> values = golden.view().values();

@@ -177,8 +177,8 @@ TEST(PiecewiseJudge, Outcomes) {
   EXPECT_EQ(nothing.because, judge(Tensor(f, {0}), Tensor(f, {0}), bound).because);
 }
 
-// 1 + 2^-9 rounded to bfloat16 is off by more than a tolerance below half an ulp, so that no output
-// can meet this bound.
+// bfloat16 does not hold the golden 1 + 2^-9, and its nearest number is farther off than the
+// tolerance of 1e-6, so that no output can meet this bound.
 TEST(PiecewiseJudge, ABoundThatNothingCanMeet) {
   const Format& f = format_named("bfloat16");
   const std::vector<double> values(static_cast<std::size_t>(2 * kUnit), 1 + 0x1p-9);
@@ -236,7 +236,8 @@ TEST(PiecewiseJudge, WrongUse) {
   EXPECT_THROW((void)long_parts.judge_part(more, more, 0), std::invalid_argument) << "too long";
 }
 
-// Draws, indices, bounds of each element and benchmarks need more than the two arrays.
+// Draws, indices, bounds of each element and reference implementations need more than the output
+// and the golden result.
 TEST(Piecewise, WhatNeedsMoreThanThePairIsRefused) {
   const Format& f = format_named("float32");
   Bound bound;
@@ -290,7 +291,7 @@ TEST(Piecewise, LimitsAndBudgets) {
 }
 
 // Sampled elements of the whole show which tolerance would see half of the elements that are not
-// zero. Here the sampled elements are 2, and all others are 8.
+// zero. Here the first kUnit elements are 0. After them, sampled elements are 2 and others 8.
 TEST(PiecewiseJudge, SaysWhichToleranceWouldSeeHalf) {
   const Format& f = format_named("float32");
   const std::int64_t size = kUnit + kUnit / 2 + 1;

@@ -80,7 +80,7 @@ TEST(Regate, AgreesWithTheJudgeOrCannotTell) {
       if (again.outcome == Outcome::kPass && !again.notes.empty()) {
         const bool has_nans = again.notes.back() != kNotKnown;
         ASSERT_LE(again.notes.size(), has_nans ? 2u : 1u);
-        // The only note says that NaN is equal on both sides.
+        // Any other note says only that the output is NaN where NaN is expected.
         if (again.notes.front() != kNotKnown) continue;
         ++not_known;
         const Verdict asked = regate(saved, bound, true);
@@ -191,7 +191,7 @@ TEST(Regate, Blindness) {
   const Verdict stored = regate(of_blind, tolerance(1e-3, 1e-3, false));
   EXPECT_EQ(stored.outcome, Outcome::kPass);
   EXPECT_THAT(stored.notes, ElementsAre(kNotKnown));
-  // A bound without an absolute part is not blind.
+  // With atol 0 and rtol below 1, no element is blind. With rtol 1, zeros would pass.
   EXPECT_THAT(regate(of_blind, tolerance(0, 1e-3)).notes, IsEmpty());
   EXPECT_EQ(regate(of_blind, tolerance(0, 1)).outcome, Outcome::kUntrusted);
 }

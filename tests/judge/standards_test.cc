@@ -182,8 +182,8 @@ TEST(StandardTable, Limits) {
   EXPECT_FALSE(standard_bound("cann_ecosystem@2025", format_named("float64")).has_value());
 }
 
-// The limit on small errors is 2^-16, and not 1e-16: errors of 2^-16 do not count, and errors just
-// above it do.
+// The limit on small errors is 2^-16, and not 1e-16: errors of 2^-16 do not count, and errors of
+// 2^-14 do.
 TEST(Peers, DecimalForBinaryExponent) {
   for (const char* dtype : {"float16", "bfloat16"}) {
     const Limit l = bound_of("cann_small_values", dtype).limits.at(0);
@@ -353,7 +353,7 @@ TEST(Statistics, AgreeWithTheirDefinitions) {
 TEST(Statistics, OneOfAGroupIsEnough) {
   const Bound b = bound_of("msprobe", "float16");
   // One limit of the group is enough. First, relative errors are 1 %, but no error is above 1e-3.
-  // Then one error of 1001 is above 1e-3, but only its relative error is large.
+  // Then one of 1001 errors is above 1e-3, but the share of large relative errors is small.
   EXPECT_EQ(
       judged(vector_of("float16", {0.0505, 0.0303}), vector_of("float64", {0.05, 0.03}), b).outcome,
       Outcome::kPass);

@@ -42,7 +42,8 @@ Sum draw(const DotModel& model, Data data, std::int64_t k, Random& random) {
   };
   const auto sign = [&] { return random.below(2) == 0 ? 1.0 : -1.0; };
   const double normal_a = min_normal(fa), normal_b = min_normal(fb);
-  // Products of two factors below this power of two are subnormal in float32.
+  // The size of a that lets a product lie about 2^-126, the smallest normal number of float32, if b
+  // has the size 2^-126 / half_way. It is 2^-64, or a format's smallest normal number if larger.
   const double half_way = std::max(0x1p-64, std::max(normal_a, normal_b));
   Sum s;
   for (std::int64_t i = 0; i < k; ++i) {
@@ -393,8 +394,8 @@ TEST(ElementBounds, TheLargestBelowTheNormalRangeByHand) {
 }
 
 // The part that is cut from each product grows with the sum that the product is added to. All
-// products have one sign, and a segment of 128 adds up to 256. Each product of 2 - 2^-10 loses
-// nearly a unit, 2^-7, and all 128 of a segment lose 0.4375.
+// products have one sign, and a segment of 128 adds up to nearly 256. From sums of 128 on, each
+// product of 2 - 2^-10 loses 7/8 of a unit of 2^-7. All 128 of a segment lose 0.4375 together.
 TEST(ElementBounds, HoldForTruncatedSumsThatGrow) {
   const DotModel& model = dot_model(machine_variant("hopper,kept_bits=14,promotion_interval=128"),
                                     format_named("float16"));

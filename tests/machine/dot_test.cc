@@ -431,7 +431,7 @@ DotModel with_chunk(const char* input, int chunk) {
           {Rounding::kNearestEven, Provenance::kAssumed}};
 }
 
-// Tests chunk lengths that no row of the table has.
+// Tests chunk lengths from 1 to 256, most of which no row of the table has.
 class ChunkTest : public testing::TestWithParam<int> {};
 
 INSTANTIATE_TEST_SUITE_P(Length, ChunkTest, testing::Values(1, 2, 4, 8, 16, 32, 64, 128, 256),
@@ -447,8 +447,8 @@ TEST_P(ChunkTest, EveryFamily) {
   }
 }
 
-// The parts of the products below the quantum of a split sum add up to more than float64 holds. One
-// far bit, which float64 would lose there, decides a tie.
+// The parts of the products below the quantum of a split sum add up to more digits than float64
+// holds. One far bit, which float64 would lose there, decides a tie.
 TEST_P(ChunkTest, LowPartsOfASplitSum) {
   const int terms = std::max(GetParam() - 4, 0) / 2 * 2;
   for (int at = 0; at < 35 * 5; ++at) {

@@ -86,7 +86,7 @@ class Mpfr {
   mpfr_t x_, wide_;
 };
 
-// 1/sqrt(-0): MPFR says +infinity, IEEE 754 -infinity.
+// 1/sqrt(-0) is not compared: MPFR says +infinity, IEEE 754 -infinity.
 bool is_minus_zero(double x) { return x == 0 && std::signbit(x); }
 
 // The functions of every float16 number in float16, and of every bfloat16 number in float32, are

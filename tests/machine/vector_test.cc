@@ -374,7 +374,7 @@ TEST(VectorModelTest, RowsAreComplete) {
   EXPECT_EQ(find_vector_model("exact"), nullptr);
 }
 
-// Every machine has a vector unit, so that every operator runs on it.
+// Every machine with a matrix unit also has a vector unit, so that every operator runs on it.
 TEST(VectorModelTest, EveryMachineHasOne) {
   for (const Machine& machine : machines()) {
     if (!machine.has_matrix_unit()) continue;

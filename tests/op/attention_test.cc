@@ -328,8 +328,7 @@ TEST(AttentionTest, BoundsKnowWhatAUnitFlushes) {
   }
 }
 
-// The tolerance rejects a mask that sees one key too many, a scale that is left out, and a sum of
-// the first tile that is not scaled to the new maximum.
+// The tolerance rejects attention without the causal mask, and attention without the scale.
 TEST(AttentionTest, TolerancesRejectOtherOperators) {
   Case c = attention("bfloat16", {2, 40, 32}, 40, 900);
   c.attributes["causal"] = std::int64_t{1};

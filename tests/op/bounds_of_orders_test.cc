@@ -30,7 +30,7 @@ std::vector<double> bounds_of(const Case& c) {
 }
 
 // Adds 0.1 n times, one after the other. The error is within the bound of any order, but outside
-// the bound of a tree. For n = 257, it is 4 times as large as that.
+// the bound of a tree.
 TEST(BoundsOfOrders, ASequentialSumIsWithinTheBoundOfAnyOrder) {
   for (const std::size_t n : {257u, 5000u, 100000u}) {
     const std::vector<double> x(n, 0.1);

@@ -181,7 +181,7 @@ TEST(ElementwiseTest, TolerancesAreHalfAnUlp) {
   const DerivedTolerance t = derived_tolerance(c);
   EXPECT_EQ(t.rtol, 0x1p-11);
   EXPECT_EQ(t.atol, 0x1p-25);
-  // A result one ulp from the correctly rounded one is outside of its bound.
+  // If the right result is exact, a result one ulp above it is outside the tolerance.
   const Tensor right = emulate(c, machine_named("ascend910b"));
   const auto golden = golden_result(c).view().values();
   for (std::int64_t i = 0; i < 9; ++i) {

@@ -35,7 +35,7 @@ std::string refusal(std::string_view op, const Recipe& recipe) {
   return "(made)";
 }
 
-// Every operator makes cases that it can compute, and a tolerance that any machine meets.
+// Every operator makes cases for which a golden result and a tolerance can be computed.
 TEST(GenerateTest, EveryRowMakesCases) {
   for (const Operator& row : operators()) {
     ASSERT_NE(row.generate, nullptr) << row.name;

@@ -1,4 +1,4 @@
-"""Writes golden_means.txt: means that fractions give, for golden_means in reduce_test.cc.
+"""Writes golden_means.txt: means that fractions give, for golden_means_test.cc.
 
 Run it as `python3 tests/op/golden_means.py > tests/op/golden_means.txt`. Each line has a dtype, the mean
 of its values, exact and rounded once to that dtype, and the values.

@@ -250,7 +250,7 @@ Case with_losses(std::int64_t m, std::int64_t n, std::int64_t k) {
   return c;
 }
 
-// Errors are within the bounds but not within half of them, so the bounds are not loose.
+// All errors are within the bounds, and some exceed 0.4 of them, so the bounds are not loose.
 TEST(ScaledMatmulTest, MeetsItsBounds) {
   double worst = 0;
   for (const char* machine : {"hopper", "ada"}) {
@@ -271,8 +271,9 @@ TEST(ScaledMatmulTest, MeetsItsBounds) {
   EXPECT_GT(worst, 0.4);
 }
 
-// Without a machine, the tolerance is that of float32 accumulation. Results of float16 units meet
-// it, and those of hopper's fp8 unit, whose sums have 14 bits, do not.
+// If no machine is named and the codes are converted to float16, the tolerance is that of float32
+// accumulation. For units of 8-bit floats, whose sums may have only 14 bits, no tolerance is
+// derived until a machine is named.
 TEST(ScaledMatmulTest, ToleranceWithoutAMachine) {
   Case c = with_losses(3, 100, 512);
   c.attributes["compute_dtype"] = "float16";

@@ -30,7 +30,7 @@ class Right:
     golden: Array
     output: Array
     attributes: dict
-    used: float  # the largest error divided by its textbook bound, which is at most 1
+    used: float  # the largest error divided by its limit (see confirm), which is at most 1
 
 
 def confirm(output, golden, bound, dtype):
@@ -97,8 +97,8 @@ def operands(rng, kind, dtype, m, k, n):
     elif kind == "small_integers":
         a, b = rng.integers(-8, 9, (m, k)).astype(float), rng.integers(-8, 9, (k, n)).astype(float)
     elif kind == "near_subnormal":
-        # For float16 and float8, operands are around the smallest normal number. For bfloat16, products are around
-        # 2^-124, so that single products are subnormal float32 numbers.
+        # For float16 and float8, operands are around the smallest normal number. For bfloat16 and float32, products
+        # are around 2^-124, so that some of them are subnormal float32 numbers.
         low = {"float16": 2.0**-14, "float8_e4m3fn": 2.0**-6, "bfloat16": 2.0**-62, "float32": 2.0**-62}[dtype]
         a, b = a * low, b * low
     elif kind == "sorted":

@@ -51,7 +51,7 @@ class Tally:
     def __init__(self):
         self.counts = collections.defaultdict(lambda: collections.defaultdict(collections.Counter))
         self.alarms = []
-        # For each family, the largest error divided by its textbook bound.
+        # For each family, the largest error divided by its limit: the textbook bound plus one rounding.
         self.used = collections.defaultdict(float)
         # The outcomes of results that are wrong by the definition of a machine.
         self.wrong_by_definition = collections.Counter()

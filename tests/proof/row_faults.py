@@ -45,7 +45,7 @@ def attentions(size):
                 attention(q, k, v, scale, mask, add=sums.sequential),
             ]
             u = exact.U32
-            # Kernels round the weights to the operands' dtype.
+            # Some right kernels round the weights to the operands' dtype.
             if dtype != "float32":
                 right = [
                     attention(q, k, v, scale, mask, dtype),

@@ -2,9 +2,10 @@
 
 PyTorch is optional: `available()` says whether it is there. A kernel's result is right if each element is within the
 textbook bound of a float32 evaluation, plus one rounding to the output's dtype. Results that are not right are left
-out and counted: PyTorch 1.13 sums some bfloat16 products in bfloat16. A bfloat16 result is also left out and counted if
-the bound of most elements is as wide as a rounding to bfloat16, as in rows of 65,536 elements. Such a bound cannot tell
-whether the kernel keeps float32, and layer_norm of PyTorch 1.13 rounds the mean of such rows to bfloat16."""
+out and counted: PyTorch 1.13 sums some bfloat16 products in bfloat16. A 16-bit result is also left out and counted if
+the bound of most elements is as wide as a rounding to its dtype, as in bfloat16 rows of 65,536 elements. Such a bound
+cannot tell whether the kernel keeps float32, and layer_norm of PyTorch 1.13 rounds the mean of such rows to bfloat16.
+A result is also left out if the bound of most elements is as large as the element."""
 import math
 
 import numpy as np
