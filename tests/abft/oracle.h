@@ -113,7 +113,7 @@ struct Limit {
   }
 };
 
-// Returns the value that the sum of uniform errors within these half units exceeds with probability
+// Returns the value that the sum of uniform errors within these half ulps exceeds with probability
 // exp(-kappa^2 / 2). It solves the saddlepoint's equation by bisection. For coarse errors it uses
 // Chernoff's bound.
 inline Real rounding_tail(const std::vector<Real>& half_ulps, Real kappa, bool coarse) {
@@ -155,8 +155,8 @@ inline Real rounding_tail(const std::vector<Real>& half_ulps, Real kappa, bool c
 
 // Options of the rounding_variance threshold. If `loose` is set, both sums of squares in the term
 // of the accumulation are the upper bounds that a checker may use for outputs of 16 bits and fewer.
-// In these bounds, twice its power of two replaces |c|, and for each k the largest group of B
-// replaces all groups.
+// In these bounds, twice the power of two at or below |c| replaces |c|, and for each k the largest
+// group of B replaces all groups.
 struct Variance {
   Real kappa;
   int chunk = 1;
@@ -256,7 +256,7 @@ inline Moments moments(const Matrix& matrix, std::int64_t i, std::int64_t first,
 // Parameters of V-ABFT's threshold over columns [first, last). With the means mu and the deviations
 // s of the row of A and of the rows of B, N columns, and sums over k, it is
 //   e_max (N |mu_A| sum |mu_B| + c sqrt(N mu_A^2 sum s_B^2 + N^2 s_A^2 sum mu_B^2)
-//          + c sqrt(N) s_A sqrt(sum s_B^2)), plus e_max times the sum of the biases.
+//          + c sqrt(N) s_A sqrt(sum s_B^2)), plus e_max times the sum of |bias|.
 struct VAbft {
   Real e_max, c;
   Sigma sigma = Sigma::kBound;

@@ -49,7 +49,7 @@ TEST(ChooseBounds, ATolerancesStandardsAreOneCheck) {
 }
 
 // With a tolerance but no standard, NaN is a mismatch even if NaN is expected, whatever the dtype.
-// A named standard has its own rule for NaN.
+// A named standard has its own rule for NaN. `equal_nan` overrides both.
 TEST(ChooseBounds, ATolerancesNanIsThatOfANamedStandard) {
   Case own, of_standard;
   own.attributes["rtol"] = 0.25;

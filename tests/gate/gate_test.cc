@@ -1,5 +1,5 @@
-// Tests what the gate chooses when nothing is requested: benchmarks, machines, checksums. The tests
-// go through all callers.
+// Tests what the gate chooses when nothing is requested: reference implementations, machines,
+// checksums. The tests go through all callers.
 #include "assay/gate/gate.h"
 
 #include <gmock/gmock.h>

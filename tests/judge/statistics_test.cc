@@ -186,7 +186,7 @@ double defined(const Limit& limit, const Sums& s, const Sums& peer, double u, do
       return over(root(s.noise / s.n), root(peer.noise / s.n), limit.parameter);
     case Statistic::kErrorSquares:
     case Statistic::kErrorBias:
-      // gate/expected_error_test.cc tests these two statistics, which use weights of the case.
+      // Other tests cover these two statistics, because they need a weight for each element.
       break;
   }
   return kNan;
@@ -422,8 +422,8 @@ TEST(StatisticsOfFewElements, OfNoneEveryStatisticIsZero) {
 
 // The rounding of the expected values, by hand. bfloat16 has steps of 1/128 above 1 and 1/256
 // below. 1 + 0.3 is rounded to 166/128, and that less 0.3 to 255/256, which is 1/256 off. 3 + 0.3
-// is rounded to 211/64, and that less 0.3 to 3. An error of 1/64 is more than any noise: twice
-// 2/256.
+// is rounded to 211/64, and that less 0.3 to 3. The statistic divides the error, 1/64, by twice the
+// error of the reference implementation plus twice this noise.
 TEST(StatisticsOfFewElements, TheNoiseOfRounding) {
   const Limit limit{.statistic = Statistic::kNoiseRatio, .limit = 1};
   const auto ratio = [&](double expected, double peer) {
@@ -520,8 +520,9 @@ TEST(Statistics, MeanUlpsOfOneElement) {
   EXPECT_EQ(v.outcome, Outcome::kFail);
 }
 
-// Zeros are 15360 ulps from 1 in float16, the ordinal of 1. A limit of that many ulps or more
-// forgives zeros, even if it exceeds the number of values of the format.
+// Zeros are 15360 ulps from 1 in float16, the ordinal of 1. Zeros meet a limit on the share of
+// elements beyond that many ulps or more, and a limit on the mean above that many, even if the
+// limit exceeds the number of values of the format.
 TEST(Statistics, ZerosThatALimitOnUlpsForgives) {
   const Tensor e = vector_of("float16", std::vector<double>(100, 1));
   const auto trivial = [&](const Limit& limit) {
