@@ -1,5 +1,5 @@
 // Tests the arithmetics in which checks sum (`arithmetic=`) against plain loops. Also tests checks
-// of integers, blocks of K, and repair.
+// of integers, repair, and the notes on checks that may be wrong or blind.
 #include "assay/abft/arithmetic.h"
 
 #include <gmock/gmock.h>

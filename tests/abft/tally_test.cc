@@ -1,5 +1,5 @@
 // Tests how counts of several matrices are added, and when a fault of all of C is reported as one
-// fault.
+// fault. Also tests the variance of a check's own sums, the order of flags, and the limits of z.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// Tests the choice of the bound for a case, by calling the function that chooses it.
+// Tests the choice of the bound for a case, by calling the functions that choose it. Also tests
+// which checks a case gets, and to which of its outputs the operator belongs.
 #include "assay/gate/bounds.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Compares error_test() of one element, and of no element, with values computed by hand.
+// Compares error_test() of no element, one element and two with values computed by hand.
 #include <gtest/gtest.h>
 
 #include <algorithm>

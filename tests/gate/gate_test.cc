@@ -1,5 +1,5 @@
-// Tests what the gate chooses when nothing is requested: reference implementations, machines,
-// checksums. The tests go through all callers.
+// Tests what the gate chooses: reference implementations, machines, tolerances, sampled rows and
+// checksums. Many tests go through other callers, such as matchers and the runner of dataset tests.
 #include "assay/gate/gate.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // Tests outputs that are truncated instead of rounded. Their elements have a mean error of half an
-// ulp towards zero, which no right result has.
+// ulp towards zero, which no right result has. Also tests sums of few bits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

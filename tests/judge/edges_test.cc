@@ -1,6 +1,6 @@
 // Tests the places where the judge changes its method: many elements, many mismatches, ties, sizes
-// that float64 does not hold, and views of one memory. Each test compares with a second
-// computation.
+// that float64 does not hold, and views of one memory. Also tests laws of draws that get no
+// probabilities, and saved metrics that do not hold what a rule needs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

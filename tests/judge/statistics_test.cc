@@ -520,9 +520,8 @@ TEST(Statistics, MeanUlpsOfOneElement) {
   EXPECT_EQ(v.outcome, Outcome::kFail);
 }
 
-// Zeros are 15360 ulps from 1 in float16, the ordinal of 1. Zeros meet a limit on the share of
-// elements beyond that many ulps or more, and a limit on the mean above that many, even if the
-// limit exceeds the number of values of the format.
+// Zeros are 15360 ulps from 1 in float16. They meet a limit on the share of elements beyond 15360
+// ulps or more, and a limit on the mean above 15360, even if there are fewer float16 values.
 TEST(Statistics, ZerosThatALimitOnUlpsForgives) {
   const Tensor e = vector_of("float16", std::vector<double>(100, 1));
   const auto trivial = [&](const Limit& limit) {

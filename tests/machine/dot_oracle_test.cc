@@ -1,4 +1,5 @@
-// Tests the scalar dot oracle against MPFR: the exact sum of a chunk is rounded once.
+// Tests the scalar dot oracle against MPFR: the exact sum of a chunk is rounded once. Also compares
+// the other rules of the model, such as aligned terms and orders, with results by hand.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,7 +1,8 @@
-// Compares numbers of the accumulation with recorded values, bit for bit. They are the same on
-// every host. accumulation_test.cc and uncertain_test.cc test whether the numbers are right. These
-// tests notice if the last bit of one changes. They print the new line for each line that differs.
-// If the change is intended, the new line replaces the old one.
+// Compares numbers of the accumulation, and results of functions, with recorded values, bit for
+// bit. They are the same on every host. Other tests, such as accumulation_test.cc and
+// functions_test.cc, test whether they are right. These tests notice if the last bit of one
+// changes. They print the new line for each line that differs. If the change is intended, the new
+// line replaces the old one.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,4 @@
-// If a case does not give the order of a sum, its bounds hold for any order. Golden means are
-// rounded once.
+// Tests the bounds of sums whose order the case does not give: they hold for any order.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// The matmul operator on every machine, against loops that know nothing of it.
+// Tests matmul and dot: the reference against plain loops, the sums and the biases of machines, and
+// tolerances.
 #include <gtest/gtest.h>
 
 #include <algorithm>
