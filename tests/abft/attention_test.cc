@@ -364,7 +364,7 @@ TEST(AttentionCheck, AnInfinityIsOfItsOwnCheckAlone) {
   }
 }
 
-// -- Doors, and what is refused -------------------------------------------------------------------
+// -- Groups and rows, and what is refused ---------------------------------------------------------
 
 TEST(AttentionCheck, GroupsAndWholeRows) {
   const Case c = Made{}.made();

@@ -431,7 +431,7 @@ DotModel with_chunk(const char* input, int chunk) {
           {Rounding::kNearestEven, Provenance::kAssumed}};
 }
 
-// Tests chunk lengths from 1 to 256, most of which no row of the table has.
+// Tests chunk lengths from 1 to 256, some of which no row of the table has.
 class ChunkTest : public testing::TestWithParam<int> {};
 
 INSTANTIATE_TEST_SUITE_P(Length, ChunkTest, testing::Values(1, 2, 4, 8, 16, 32, 64, 128, 256),
