@@ -1,5 +1,5 @@
-// Replays recorded hardware results bit for bit. The same data must reject machines that differ
-// from the recorded one in a single parameter.
+// Replays recorded hardware results bit for bit. The same data must reject other machines, most of
+// which differ from the recorded one in a single parameter.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Judges every shipped case by every standard, through all callers of the gate: matchers, the
-// command line, the runner of the dataset tests and campaigns. All must report the same outcome,
-// mismatches, worst element and reason.
+// Judges every shipped case through all callers of the gate: matchers, the command line, the runner
+// of the dataset tests and campaigns. Each case gets a quarter or a sixteenth of the standards. All
+// callers must report the same outcome, mismatches, worst element and reason.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
