@@ -106,11 +106,11 @@ TEST(Rules, EveryFormatUnderEveryRule) {
 
 TEST(Rules, ComplexElements) {
   Seen seen;
-  const Shape shape = {3, 401};
+  const Shape shape = {3, 201};
   for (const Format& f : complex_formats()) {
     const Format& part = part_format(f);
     for (const bool specials : {false, true}) {
-      const std::vector<double> golden = golden_values(part, 2 * 1203, 21, specials);
+      const std::vector<double> golden = golden_values(part, 2 * 603, 21, specials);
       for (const double off : {0x1p-9, 0x1p-14}) {
         const Tensor actual =
             Tensor::from_values(f, shape, output_values(part, golden, 22, specials, off));
@@ -172,7 +172,7 @@ TEST(Rules, EveryStandardOfSingleElements) {
 TEST(Rules, BoundsOfSingleElements) {
   Seen seen;
   const Shape shape = {10, 60};
-  for (const char* dtype : {"float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"}) {
+  for (const char* dtype : {"float32", "float16", "float8_e4m3fn"}) {
     const Format& f = format_named(dtype);
     const std::vector<double> golden = golden_values(f, 600, 41, true);
     const Tensor expected = Tensor::from_values(format_named("float64"), shape, golden);
