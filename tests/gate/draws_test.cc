@@ -104,7 +104,7 @@ TEST_F(GateDraws, TheCaseMayNameTheLawAndItsParameters) {
   const nlohmann::json cases = json("r.json")["cases"];
   EXPECT_EQ(cases[0]["outcome"], "fail");
   EXPECT_THAT(cases[0]["because"].get<std::string>(),
-              HasSubstr("not of dropout,p=0.1: share of zeros"));
+              HasSubstr("do not follow dropout,p=0.1: share of zeros"));
   EXPECT_EQ(cases[1]["outcome"], "pass");
   EXPECT_EQ(cases[1]["verdicts"][0]["bound"]["origin"], "case");
   Case open = dropout("open", 0.1, 0.1);

@@ -420,7 +420,7 @@ TEST_F(Default, OtherOperands) {
   off.set_bits(0, encode(off.format(), off.view().value_at(0) * (1 + 0x1p-40) + 0x1p-40));
   EXPECT_THAT(off, Not(CloseTo(c).producer("npu")));
   EXPECT_THAT(gate_case(c, off, {}, {"npu", {}}).verdicts[0].notes,
-              ElementsAre(HasSubstr("bounded as float64 sums in any order")));
+              ElementsAre(HasSubstr("the bound is that of float64 sums in any order")));
 }
 
 // The table and the JSON report name the bound that applied, and who gave it.

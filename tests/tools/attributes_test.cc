@@ -165,7 +165,7 @@ a.tofile("a.raw"); os.link("a.raw", "b.raw")
     const nlohmann::json report = json("r.json");
     for (const auto& c : report["cases"]) {
       if (c["case"] == "copy") continue;
-      EXPECT_EQ(c["because"], reason + "g.h5") << c["case"];
+      EXPECT_EQ(c["because"], reason + "g.h5; give another file for one of them") << c["case"];
     }
   }
   const std::string a = "g.h5:/cases/hard/golden";

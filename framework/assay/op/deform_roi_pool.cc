@@ -371,8 +371,8 @@ DerivedTolerance deform_roi_pool_tolerance(const Case& c) {
       (2 * error * step + (7 + samples) * u * largest) * (1 + unit_roundoff(output)) +
       min_subnormal(output);
   return {unit_roundoff(output), atol,
-          formatted("rtol: half a {} ulp; atol: coordinates wrong by at most {}, pixels that "
-                    "differ by {} and are at most {}",
+          formatted("rtol: half a {} ulp; atol: coordinates off by at most {}, pixels {} apart and "
+                    "at most {}",
                     output.name, short_number(error), short_number(step), short_number(largest))};
 }
 

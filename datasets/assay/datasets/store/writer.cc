@@ -382,7 +382,7 @@ struct DatasetWriter::Impl {
     begin();
     const std::string at = case_path(name);
     if (!is_case_name(name)) {
-      throw FileError(path, at, "is no case name: parts of letters, digits, '_', '.' and '='");
+      throw FileError(path, at, "is no case name; use parts of letters, digits, '_', '.' and '='");
     }
     if (exists(at)) throw FileError(path, at, "is there already");
     std::string parent = "/cases";
