@@ -125,7 +125,7 @@ TEST(DeformRoiPoolTest, MeetsItsTolerance) {
       }
       const DerivedTolerance t = derived_tolerance(c);
       EXPECT_LT(t.atol, 2e-3);
-      EXPECT_THAT(t.why, HasSubstr("atol: coordinates wrong by at most"));
+      EXPECT_THAT(t.why, HasSubstr("atol: coordinates off by at most"));
     }
   }
 }
