@@ -124,7 +124,7 @@ std::string division_in_words(const Sums& s, const Candidate& c) {
 
 std::string units_in_words(const std::vector<std::string>& machines, std::string_view input) {
   std::vector<std::string> sorted = machines, words;
-  std::ranges::stable_partition(sorted, is_plain_processor);
+  std::stable_partition(sorted.begin(), sorted.end(), is_plain_processor);
   for (const std::string& name : sorted) words.push_back(unit_in_words(name, input));
   return joined(words);
 }
