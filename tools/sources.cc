@@ -255,7 +255,8 @@ std::vector<std::string> verdict_cells(const std::vector<const CaseReport*>& out
 }  // namespace
 
 std::string verdicts_csv(const GateReport& report, const std::string& table) {
-  // With a table, cases are looked up by their source names, because its rows have these.
+  // The rows of a case table have the names that the user gave the cases. So with a table, cases
+  // are looked up by CaseReport::given_name().
   std::map<std::string, std::vector<const CaseReport*>> by_name;
   for (const CaseReport& c : report.cases) {
     by_name[table.empty() ? c.name : c.given_name()].push_back(&c);

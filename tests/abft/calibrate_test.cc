@@ -79,7 +79,8 @@ TEST(Calibrate, IsTheLargestDifferenceOfTheTwoWays) {
       {"float32", "folded_normal,mean=1", CalibrationInputs::kFolded},
       {"bfloat16", "folded_normal,shift=0.5", CalibrationInputs::kShifted},
       {"float16", "normal,mean=1,scale=0.01", CalibrationInputs::kNormal},
-      // 65504 / (4 * 29 * 7) is above 1, so that the operands are not scaled.
+      // Shifted float16 operands are scaled by sqrt(65504 / (4 K N)) if that is below 1. Here K is
+      // 29 and N is 7, so it is above 1, and the operands are not scaled.
       {"float16", "folded_normal,shift=0.5", CalibrationInputs::kShifted},
   };
   for (const auto& row : rows) {

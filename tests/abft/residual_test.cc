@@ -226,9 +226,10 @@ TEST(Residual, ExplainedErrorsAreThoseOfTheirRowAndGroup) {
   }
 }
 
-// Columns are the rows of the transposed product, whose factors exchange their formats. In the
-// alignment of float16, whose exponents end at -14, products of 2^-40 would vanish, and a fault
-// could pass for one of these errors.
+// Columns are checked as rows of the transposed product. There the two factors change places, so
+// their formats must change places too. If the checker took the small factor (about 2^-40) for
+// float16, whose exponents end at -14, the alignment of the model would cut its products off. The
+// confirmation would then allow for errors of that size, and a fault could pass for one.
 TEST(Residual, ColumnsHaveTheFormatsOfTheirFactors) {
   const Format &half = format_named("float16"), &wide = format_named("bfloat16");
   DotModel model = dot_model(machine_named("hopper"), half);

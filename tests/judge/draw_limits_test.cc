@@ -172,9 +172,10 @@ TEST(DrawLimits, LengthOfARepeatByHand) {
 
 // -- Values of the laws ---------------------------------------------------------------------------
 
-// If the output's format holds an end of the range, the end is the last allowed value; an open end
-// is not allowed. If the format does not hold it, the end may be rounded to the next value beyond
-// it.
+// Tests which values of an output of random draws are mismatches. If the output's format holds an
+// end of the law's range, values beyond that end are mismatches, and so is the end itself if it is
+// open. If the format does not hold the end, the next value beyond it also passes, because a right
+// operator may have rounded the end to it.
 TEST(DrawLimits, EndsOfUniformNumbers) {
   const auto mismatches = [](const char* law, double x) {
     const Tensor t = vector_of("float16", {x, 0.5});

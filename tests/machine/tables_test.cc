@@ -1,5 +1,5 @@
-// Compares the tables of the room, entry by entry, with texts that were typed again from
-// docs/machines.md and the vendors' texts.
+// Compares the tables of framework/assay/machine, entry by entry, with texts that were typed here
+// a second time from docs/machines.md and from the vendors' documents.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -222,7 +222,8 @@ def programs_of(options, room):
 
 
 def parts_of(build, options, room):
-    """Returns what is run for a mutant of a room, in order: (program, names of tests, seconds)."""
+    """Returns the test runs for a mutant of a source in this room (docs/rooms.md), in order. Each run is (test program,
+    names of its tests, the seconds that these tests take together without a mutant)."""
     refused = options.tests_filter.lstrip("-").split(":")
     return [(program, names, seconds) for program in programs_of(options, room)
             for names, seconds in phases(

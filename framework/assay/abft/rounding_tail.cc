@@ -19,9 +19,12 @@ double tanh_of(double x) {
   return std::copysign(-e / (2 + e), x);
 }
 
-// Terms of L(x) = log E exp(s e), the cumulant generating function of one error e, at x = s ulp /
-// 2: L(x), x L'(x) - L(x), and L''(x). The first two leave out the logarithm of `ratio`:
-// +log(ratio) for L(x), and -log(ratio) for the other.
+// Gives L(x) = log E exp(s e), the cumulant generating function of one rounding error e, and its
+// derivatives by x, at x = s ulp / 2:
+//   L(x) = value + log(ratio)
+//   x L'(x) - L(x) = rest - log(ratio)
+//   L''(x) = second
+// log(ratio) is left to class Logarithms, which takes one logarithm for many errors.
 struct Cumulant {
   double value, rest, second, ratio = 1;
 };

@@ -350,8 +350,9 @@ StatisticsResult judge_pieces(const SubjectPieces& pieces, std::span<const Limit
   return result;
 }
 
-// Returns the parts that of_output() and of_trivial_from_sums() need to read a statistic from the
-// same metrics.
+// Returns which metrics to compute for a limit, as bits of simd::MetricsPart. of_output() and
+// of_trivial_from_sums() both read the limit's statistic from these metrics. Returns kAllParts if
+// the part of the statistic's row is not enough.
 unsigned parts_for(const Limit& limit, const Format& output, std::int64_t elements) {
   const unsigned parts = limit.row().parts;
   bool enough = true;

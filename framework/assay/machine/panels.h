@@ -80,7 +80,9 @@ inline std::int16_t exponent_of(double value, int least) {
   return static_cast<std::int16_t>(std::max(static_cast<int>((bits >> 52) & 0x7ff) - 1023, least));
 }
 
-// Finds the range of numbers, eight at a time, in a form that compilers vectorise.
+// Finds the range of the sizes |x| of numbers, in eight lanes: their largest value, their smallest
+// value that is not 0, and the sum of their squares. `poison` is NaN in a lane that had a NaN or an
+// infinity. The loop has a form that compilers vectorise.
 struct Range {
   static constexpr int kWidth = 8;
   double squares[kWidth] = {}, largest[kWidth] = {}, poison[kWidth] = {};

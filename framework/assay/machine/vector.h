@@ -42,7 +42,7 @@ struct VectorOperand {
 bool fits_float32(const VectorArithmetic& unit);
 
 // Writes vector_oracle(unit, op, a[i], b[i], c[i]) to to[i], with the same bits (any NaN for NaN).
-// `to` may be one of the operands. Only operations of two operands read `b`, and only kFma reads
+// `to` may be one of the operands. Operations of one operand do not read `b`, and only kFma reads
 // `c`. Arrays of float32 need fits_float32(unit).
 void vector_apply(const VectorArithmetic& unit, VectorOp op, std::int64_t n,
                   VectorOperand<double> a, VectorOperand<double> b, VectorOperand<double> c,

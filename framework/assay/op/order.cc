@@ -35,8 +35,8 @@ constexpr Word<SumFamily> kSeconds[] = {{"sequential", SumFamily::kSequential},
                                         {"pairwise", SumFamily::kPairwise},
                                         {kLanes, SumFamily::kLanes}};
 
-// A field of a SumStage that a parameter sets: a number, an order in which sums are joined, or a
-// flag.
+// A field of a SumStage that an operator's parameter of this name sets. The field is a number, an
+// order in which sums are joined, or a flag; the other two pointers are null.
 struct StageField {
   const char* name;
   std::int64_t SumStage::*number;

@@ -52,9 +52,10 @@ const Format& last_format(const Case& test_case, const SumOrder& order, const Fo
 // of the machine's vector unit. Throws like asked_order(), and if the unit has no repeats.
 SumOrder sum_order(const Call& call, const Format& input);
 
-// Numbers of roundings on the longest path between an element and its sum: `steps` are those of the
-// unit, and `wide` are those after the sums of blocks. A case that does not give its order may be
-// summed in any order. The longest path then has n - 1 roundings of the unit.
+// Numbers of roundings on the longest path from an element to its sum. `steps` counts the roundings
+// in the arithmetic of the vector unit, and `wide` those of the steps that add the sums of blocks
+// (SumOrder::last()). If a case does not give its order, it may be summed in any order. The longest
+// path then has n - 1 roundings in the unit's arithmetic.
 struct SumRoundings {
   std::int64_t steps = 0, wide = 0;
   bool any_order = false;

@@ -30,8 +30,8 @@ struct ExplanationLine {
 std::string why_text(const Verdict& verdict);  // its first line
 // Returns the heading of the worst elements: "worst 5", or "which are" if all are listed.
 std::string worst_heading(const Verdict& verdict);
-std::vector<ExplanationLine> lines_of(
-    const Verdict& verdict);  // returns all other lines of explain(), except `reproduce`
+// Returns the lines of explain() that follow the worst elements, without the line `reproduce`.
+std::vector<ExplanationLine> lines_of(const Verdict& verdict);
 // Returns the failure text of a check by checksums: the flagged rows or groups with the difference
 // D, the threshold T, D/T and z, the element at which flagged rows and columns cross, and the
 // single bit flip that explains it.

@@ -45,8 +45,8 @@ struct BoundForm {
   // Only the threshold rounding_variance uses these members. They bound the sum of the elements'
   // rounding errors. The errors of accumulation are under the second root of T instead.
   double kappa = 0, ulp_weight = 0, half_ulps = 0;
-  // If D is at most this fraction of the T that min(...) gives, D is below T with any tail. The
-  // tail is then not computed.
+  // T is first computed with tail_bound() in place of the tail. If D is at most this fraction of
+  // that T, D is also below the T with the tail itself, which is then not computed.
   double tail_from = 0;
   double deviations = 0, accumulation = 0, per_square = 0, per_ulp_square = 0;
   bool has_variance = false;

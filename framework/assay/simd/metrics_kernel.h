@@ -43,7 +43,10 @@ enum MetricsPart : std::uint8_t {
   kPartFloored = 4,   // kSumFloored, kMaxFloored
   kPartRelative = 8,  // computes kSumRel, kSumBalance, kMaxRel, kMaxBalance
   kPartUlps = 16,     // computes kSumUlps, kMaxUlps, ulps_over_1, ulps_over_32
-  kPartCounts = 32,   // computes rel_over_1e3, rel_over_1e4, small, small_over
+  // Counts the elements whose relative error is at least 1e-3 (rel_over_1e3) and at least 1e-4
+  // (rel_over_1e4), those with |expected| below MetricsSpec::small_domain (small), and those of
+  // the latter whose error is above small_error (small_over).
+  kPartCounts = 32,
   kAllSums = 63,
   kPartTables = 64,  // the rest
   kAllParts = 127,

@@ -5,10 +5,10 @@
 
 namespace assay::study {
 
-// Compares one rounding of a x + b (a fused multiply-add) with two (a product and a sum). It
-// measures their errors in ulps, an index that is computed from y, and the results of
-// deform_roi_pool, whose sample coordinates are such sums. There are `repeats` random sums for each
-// kind of b, 100 000 by default.
+// Compares one rounding of y = a x + b (a fused multiply-add) with two (a product and a sum). It
+// measures the errors of y in ulps, how often int(y) as the index of a table changes, and the
+// results of deform_roi_pool, whose sample coordinates are such sums. There are `repeats` random
+// sums for each kind of b, 100 000 by default.
 StudyResult study_fma(const StudyOptions& options);
 
 }  // namespace assay::study

@@ -68,8 +68,8 @@ MatchReport AmplificationMatcher::check(const TensorView& actual) const {
     for (std::string& note : assay::notes_of(v)) notes.push_back(std::move(note));
   }
   std::ranges::sort(mismatches, {}, &Mismatch::linear);
-  const auto repeated = std::ranges::unique(mismatches, {}, &Mismatch::linear);
-  mismatches.erase(repeated.begin(), repeated.end());
+  const auto is_same = [](const Mismatch& m, const Mismatch& n) { return m.linear == n.linear; };
+  mismatches.erase(std::unique(mismatches.begin(), mismatches.end(), is_same), mismatches.end());
   const std::int64_t each = actual.size() == 0 ? 0 : y.size() / actual.size();
   std::vector<std::string> amplified, others;
   for (const Mismatch& mismatch : mismatches) {
