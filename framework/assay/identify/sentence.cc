@@ -174,7 +174,7 @@ std::string order_in_words(const std::map<std::string, Attribute>& parameters) {
   std::string words = order == "sequential"             ? "adding one after the other"
                       : order == "pairwise"             ? "a tree of neighbours"
                       : order == "block"                ? "blocks of " + block
-                      : order == "lanes" && lanes != "" ? lanes + " lanes"
+                      : order == "lanes" && !lanes.empty() ? lanes + " lanes"
                                                         : "order " + order;
   if (order == "halves") words = formatted("halves of halves, {} lanes", lanes);
   if (order != "block" && !block.empty()) words += " in blocks of " + block;
