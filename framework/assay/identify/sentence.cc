@@ -171,11 +171,11 @@ std::string order_in_words(const std::map<std::string, Attribute>& parameters) {
   const std::string order = take("order"), lanes = take("lanes"), vector = take("vector"),
                     block = take("block_size"), compute = take("compute_dtype"),
                     sums = take("sum_dtype");
-  std::string words = order == "sequential"             ? "adding one after the other"
-                      : order == "pairwise"             ? "a tree of neighbours"
-                      : order == "block"                ? "blocks of " + block
+  std::string words = order == "sequential"                ? "adding one after the other"
+                      : order == "pairwise"                ? "a tree of neighbours"
+                      : order == "block"                   ? "blocks of " + block
                       : order == "lanes" && !lanes.empty() ? lanes + " lanes"
-                                                        : "order " + order;
+                                                           : "order " + order;
   if (order == "halves") words = formatted("halves of halves, {} lanes", lanes);
   if (order != "block" && !block.empty()) words += " in blocks of " + block;
   if (!vector.empty()) words += formatted(" that take {} elements at a time", vector);
