@@ -625,14 +625,14 @@ TEST(Standards, TheTextNamesOrCountsThoseOfEveryFormat) {
         EXPECT_EQ(text, "none has one") << f.name;
         continue;
       }
-      std::size_t named = 0;
+      std::ptrdiff_t named = 0;
       for (const std::string& word : standard_words(text.substr(0, text.find(" and ")))) {
         named += std::count(have_one.begin(), have_one.end(), word.substr(0, word.find(" has")));
       }
       const bool counts = text.find(" others (docs/standards.md) have one") != std::string::npos;
       if (have_one.size() > 6) {
         EXPECT_TRUE(counts) << text;
-        EXPECT_EQ(named, 5u) << text;
+        EXPECT_EQ(named, 5) << text;
       } else if (!counts) {
         for (const std::string& name : have_one) EXPECT_THAT(text, testing::HasSubstr(name));
       }
