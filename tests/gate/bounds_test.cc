@@ -376,7 +376,7 @@ TEST(OutputCase, TheOnlyOutputIsTheOperators) {
   EXPECT_EQ(judged_case(c).output_name(), "shares");
   c.outputs["sums"] = c.outputs["shares"];
   EXPECT_FALSE(computed_output(c).name);
-  EXPECT_THAT(computed_output(c).why_not, HasSubstr("and the case has shares, sums"));
+  EXPECT_THAT(computed_output(c).why_not, HasSubstr("but the case has only shares, sums"));
 }
 
 // Indices are judged by the bound of the output that holds their values. If that output has a

@@ -150,8 +150,8 @@ TEST(OutputRefusals, TheOperatorsOutputIsSaidOnce) {
   Case c = two_outputs();
   ComputedOutput found = computed_output(c);
   EXPECT_FALSE(found.name);
-  EXPECT_THAT(found.why_not, HasSubstr("matmul computes one output"));
-  EXPECT_THAT(found.why_not, HasSubstr("the case has one, two"));
+  EXPECT_THAT(found.why_not, HasSubstr("matmul computes only one output"));
+  EXPECT_THAT(found.why_not, HasSubstr("but the case has only one, two"));
   EXPECT_EQ(error_of([&] { (void)judged_case(c); }), "case several: " + found.why_not);
   c.outputs["two"].attributes["operator_output"] = std::int64_t{1};
   EXPECT_EQ(computed_output(c).name, "two");

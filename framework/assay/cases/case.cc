@@ -65,7 +65,7 @@ Case Case::only(const std::string& output) const {
   if (found == outputs.end() && !has_output(output)) {
     refuse_case(name, "has no output '{}'; {}", output,
                 names_outputs() ? "its outputs are " + joined(keys_of(outputs))
-                                : "it has one, without a name");
+                                : "it has only one output, without a name");
   }
   Case one;
   static_cast<BasicCase<Tensor>&>(one) = {name, op, attributes, inputs, absent_inputs, {}};
