@@ -106,7 +106,7 @@ TEST(AbftCase, AFaultInTheSecondMatrixIsNamed) {
   EXPECT_EQ(v.flags[0].batch, 2);
   EXPECT_EQ(v.flags[0].index, 1);
   EXPECT_EQ(v.flags[0].element->column, 5);
-  EXPECT_THAT(explain(v), testing::HasSubstr("\n  matrix 2, row 1, columns 0 to 15: D "));
+  EXPECT_THAT(explain(v), testing::HasSubstr("\n  matrix 2, row 1, columns 0 to 15: difference "));
 }
 
 // The report must not lose faults of one matrix among those of another.

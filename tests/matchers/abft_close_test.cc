@@ -165,7 +165,7 @@ TEST(AbftClose, BatchesBiasesAndTransposes) {
   EXPECT_THAT(
       explanation(wrong(product(a, b, nullptr)), AbftClose(a, b)),
       StartsWith("which fails: matrix 5 of the batch: 1 of 60 checks of 16 columns is above "
-                 "rounding_variance\n  matrix 5, row 4, columns 16 to 23: D "));
+                 "rounding_variance\n  matrix 5, row 4, columns 16 to 23: difference "));
   EXPECT_EQ(explanation(product(a, b, nullptr), AbftClose(a, b).bias(b_t)),
             "which cannot be compared: bias [24, 16] must have the shape [24]" + reproduce());
   EXPECT_EQ(error_of([&] { (void)AbftClose(a).bias(bias); }),

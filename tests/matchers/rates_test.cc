@@ -37,7 +37,8 @@ TEST(Rates, TheBoundDecides) {
 
 // The number of trials that an explanation asks for is enough, and one trial less is not.
 TEST(Rates, WhatIsNeeded) {
-  EXPECT_THAT(why({0, 0}, DetectionRateAtLeast(0.95, 0.95)), HasSubstr("; 59 without a miss"));
+  EXPECT_THAT(why({0, 0}, DetectionRateAtLeast(0.95, 0.95)),
+              HasSubstr("; 59 trials without a miss"));
   EXPECT_THAT(why({58, 58}, DetectionRateAtLeast(0.95, 0.95)),
               HasSubstr("\n1 more trial with no further miss would show it"));
   for (const std::int64_t missed : {1, 2, 7}) {

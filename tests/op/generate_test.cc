@@ -310,7 +310,7 @@ TEST(GenerateTest, RegionsAtWholeNumbersFlipPixels) {
 TEST(GenerateTest, Refuses) {
   Recipe recipe = small();
   EXPECT_EQ(refusal("external", recipe).substr(0, 64),
-            "unknown operator 'external'; cases can be made for matmul, dot, s");
+            "unknown operator 'external'; cases can be made for matmul, dot, ");
   EXPECT_EQ(refusal("softmaxx", recipe).substr(0, 53),
             "unknown operator 'softmaxx': did you mean 'softmax'?;");
   recipe.sizes = {4, 0};

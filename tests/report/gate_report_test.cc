@@ -556,7 +556,8 @@ TEST(GateReportPage, Everything) {
         "<h3><code>better</code>: <span class=fail>unexpected_pass</span></h3>\n<pre>it is listed, "
         "and passes\n",
         "<h3><code>product</code>: <span class=fail>checksums: fail</span></h3>\n<pre>1 of 2 "
-        "checks is above its threshold; read as float32\n  matrix 2, row 1, columns 0 to 7: D 3",
+        "checks is above its threshold; read as float32\n  matrix 2, row 1, columns 0 to 7: "
+        "difference 3",
         "<td><code>f2.h5</code></td><td><code>product</code></td><td class=fail><b>fail</b></td>"
         "<td>float32 [2]</td><td>ascend910b</td><td class=num>1</td><td class=num>1.5</td>"
         "<td class=num>-</td><td class=num>-</td><td class=num>-</td><td class=num>-</td>"

@@ -255,7 +255,7 @@ TEST(ViewTest, SubTensors) {
             (std::vector<double>{13, 17, 21, 14, 18, 22}));
   EXPECT_EQ(v.slice(2, 0).size(), 0);
   EXPECT_EQ(error_of([&] { v.slice(1, 2); }),
-            "[1, 3) is outside the first dimension of shape [2, 3, 4]");
+            "the range [1, 3) is outside the first dimension of shape [2, 3, 4]");
   for (const std::int64_t index : {-1, 2}) {
     EXPECT_EQ(
         error_of([&] { v.at(index); }),

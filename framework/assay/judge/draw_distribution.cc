@@ -337,7 +337,8 @@ void look_at_integers(Drawn& d) {
   }
   d.untold = [&d](double limit) {
     return formatted(
-        "a distribution function that is less than {} off is not told from the law by {} draws",
+        "a distribution function that differs by less than {} from the law is not noticed with {} "
+        "draws",
         short_number(function_resolution(d.size(), limit)), grouped(d.size()));
   };
   d.constant_passes = [&d, values](double limit) {

@@ -269,7 +269,8 @@ Verdict judge_indices(const TensorView& actual, const TensorView& expected, cons
   };
   if (!options.index_source) {
     return refuse(
-        formatted("standard {} needs the input that the indices point into, and there is none",
+        formatted("standard {} needs the input that the indices point into; name it in the case's "
+                  "attribute 'of'",
                   bound.standard));
   }
   if (std::string why = why_not_comparable(actual, expected); !why.empty()) {
@@ -277,7 +278,7 @@ Verdict judge_indices(const TensorView& actual, const TensorView& expected, cons
   }
   for (const TensorView* side : {&actual, &expected}) {
     if (!side->format->is_float() && side->format->kind != Kind::kBool) continue;
-    return refuse(formatted("the {} is {}, and indices are integers",
+    return refuse(formatted("the {} is {}, but indices must be integers",
                             side == &actual ? "output" : "golden result", side->format->name));
   }
   const TensorView& source = *options.index_source;
