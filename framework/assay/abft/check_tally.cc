@@ -71,7 +71,7 @@ bool larger(const AbftFlag& x, const AbftFlag& y) {
 }
 
 void set_counts(AbftVerdict& v, CheckTally& t) {
-  static_cast<CheckCounts&>(v) = std::move(t);
+  static_cast<CheckCounts&>(v) = std::move(static_cast<CheckCounts&>(t));
   v.measured = t.z.measured;
   v.rms_z = t.z.rms();
   v.mean_z = t.z.mean();
