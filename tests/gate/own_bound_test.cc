@@ -482,7 +482,8 @@ TEST(OwnBound, OfAToleranceIsTheDerivedOne) {
 // An operator whose results are 0, with a deviation of 1/4. The tolerance is the element of the
 // input.
 Tensor no_result(const Format& output, const Case& c) {
-  return Tensor(output, c.input("x").shape());
+  const std::vector<double> zeros(static_cast<std::size_t>(c.input("x").size()));
+  return Tensor::from_values(output, c.input("x").shape(), zeros);
 }
 Operator quarter_off() {
   Operator row;
