@@ -179,7 +179,7 @@ TEST(CastTest, Errors) {
   EXPECT_EQ(error_of([&] {
               golden_result(operation("cast", {{"x", x}}));
             }),
-            "case t: cast needs the attribute output_dtype, what x is converted to");
+            "case t: cast needs the attribute output_dtype: dtype to which x is converted");
   EXPECT_EQ(error_of([&] {
               golden_result(operation("cast", {{"x", x}},
                                       {{"output_dtype", "int8"}, {"saturate", std::int64_t{0}}}));

@@ -220,9 +220,9 @@ TEST(DeformRoiPoolTest, RefusesByName) {
             "case t: deform_roi_pool: input is bfloat16, but it must be float32 or float16");
   c = good;
   c.attributes.erase("pooled_width");
-  EXPECT_EQ(
-      error(c),
-      "case t: deform_roi_pool needs the attribute pooled_width, PW, the bins of a region along w");
+  EXPECT_EQ(error(c),
+            "case t: deform_roi_pool needs the attribute pooled_width: PW, the number of bins of a "
+            "region along w");
   c.attributes["pooled_width"] = std::int64_t{0};
   EXPECT_EQ(error(c), "case t: pooled_width is 0, below 1");
   c = good;

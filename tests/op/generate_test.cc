@@ -266,10 +266,10 @@ TEST(GenerateTest, RegionsLieAtWholeNumbersInsideTheImage) {
     EXPECT_LE(boxes[i * 5 + 2], boxes[i * 5 + 4]);
   }
   recipe.attributes.erase("pooled_width");
-  EXPECT_EQ(
-      refusal("deform_roi_pool", recipe),
-      "case deform_roi_pool: deform_roi_pool needs the attribute pooled_width, PW, the bins of a "
-      "region along w");
+  EXPECT_EQ(refusal("deform_roi_pool", recipe),
+            "case deform_roi_pool: deform_roi_pool needs the attribute pooled_width: PW, the "
+            "number of bins of a "
+            "region along w");
   recipe = cases::small_recipe("deform_roi_pool", "float32");
   recipe.attributes["spatial_scale"] = 20.0;
   EXPECT_EQ(refusal("deform_roi_pool", recipe),

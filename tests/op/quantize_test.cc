@@ -178,10 +178,9 @@ TEST(QuantizeTest, NanAndInfinityAreSettled) {
 TEST(QuantizeTest, RefusesByName) {
   const Tensor x = values("float32", {2, 2}, {1, 2, 3, 4});
   const auto error = [](const Case& c) { return error_of([&] { golden_result(c); }); };
-  EXPECT_EQ(
-      error(operation("quantize", {{"x", x}})),
-      "case t: quantize needs the attribute output_dtype, the format of the values, or of the "
-      "scales");
+  EXPECT_EQ(error(operation("quantize", {{"x", x}})),
+            "case t: quantize needs the attribute output_dtype: format of the values, or of the "
+            "scales");
   EXPECT_EQ(error(quantize(x, "float64", "row")),
             "case t: output_dtype is float64; values are quantized to int8 or a float format of at "
             "most 16 bits");

@@ -248,7 +248,7 @@ TEST(OperatorTable, ANeededParameterIsAskedFor) {
       Case c = small_case(*op);
       c.attributes.erase(p.name);
       const std::string text =
-          formatted("{} needs the attribute {}, {}", op->name, p.name, p.words);
+          formatted("{} needs the attribute {}: {}", op->name, p.name, p.words);
       EXPECT_EQ(error_of([&] { emulate(c, ascend()); }), "case t: " + text);
       Recipe recipe = cases::small_recipe(op->name);
       recipe.attributes.erase(p.name);

@@ -372,7 +372,7 @@ TEST_F(Generate, RefusesWithOneLineAndLeavesNoFile) {
     EXPECT_THAT(leftovers(), IsEmpty());
   };
   refuses("assay generate cast --dtype bfloat16 --shape 4 --out old.h5",
-          "case cast: cast needs the attribute output_dtype, what x is converted to");
+          "case cast: cast needs the attribute output_dtype: dtype to which x is converted");
   refuses("assay generate cast --dtype bfloat16 --out old.h5", "--shape is needed");
   refuses("assay generate --out old.h5", "OP and --dtype and --shape are needed");
   refuses("assay generate matmull --dtype bfloat16 --shape 4 --out old.h5",

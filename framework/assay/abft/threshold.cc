@@ -41,8 +41,9 @@ constexpr std::string_view kSpreads[] = {"bound", "extreme", "deviation"};
 using Spec = ThresholdSpec;
 constexpr std::string_view kColumnsOrRows = "a number of columns, or 0 for whole rows";
 
-constexpr ThresholdParameter kGroups = {"groups", "columns of C a check; 0: whole rows",
-                                        &Spec::groups, kColumnsOrRows};
+constexpr ThresholdParameter kGroups = {
+    "groups", "number of columns of C that one check sums. 0 means whole rows", &Spec::groups,
+    kColumnsOrRows};
 constexpr ThresholdParameter kBlocks = {"blocks", kGroups.words, &Spec::groups, kColumnsOrRows};
 constexpr ThresholdParameter kColumns = {"columns", "1: columns of C are checked too",
                                          &Spec::columns};
@@ -73,7 +74,8 @@ constexpr ThresholdParameter kSampleB = {"sample_b", "the same of B", &Spec::sam
 constexpr ThresholdParameter kRaise = {"raise", "sampled: the threshold times this", &Spec::raise};
 constexpr ThresholdParameter kRecheck = {
     "recheck", "1, sampled: a detection is checked again with everything", &Spec::recheck};
-constexpr ThresholdParameter kTop = {"top", "how many of the largest values give y; 0: all values",
+constexpr ThresholdParameter kTop = {"top",
+                                     "number of the largest values that give y. 0 means all values",
                                      &Spec::top, "a number of values, or 0 for all"};
 constexpr ThresholdParameter kLambda = {"lambda", "probabilistic, with this lambda", &Spec::lambda};
 constexpr ThresholdParameter kArithmetic = {

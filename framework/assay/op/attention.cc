@@ -524,13 +524,15 @@ std::vector<Operator> attention_operators() {
                    .words = "of queries among the keys, for causal"}},
        .parameters = unit_parameters(
            order_parameters(
-               {flag_parameter("causal", "query i sees only the keys 0 to i, or to its position"),
+               {flag_parameter("causal",
+                               "whether query i sees only the keys 0 to i, or 0 to its position"),
                 {.name = "scale",
                  .kind = ParameterKind::kNumber,
-                 .words = "what scores are multiplied by; 1 / sqrt(D) if not given"},
+                 .words = "number by which scores are multiplied. If it is not given, it is 1 / "
+                          "sqrt(D)"},
                 count_parameter("tile",
                                 "number of keys that are taken at a time, with a running maximum "
-                                "and sum; 0: all at once")}),
+                                "and sum. 0 means all keys at once")}),
            false),
        .output = "o",
        .run = run_attention,

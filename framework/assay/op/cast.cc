@@ -279,11 +279,11 @@ DerivedTolerance cast_tolerance(const Case& c) {
 std::vector<Operator> cast_operators() {
   const std::vector<std::string> modes = names_of(deterministic_rounding_rows());
   std::vector<Parameter> parameters =
-      unit_parameters({word_parameter("rounding", modes, "of the one conversion")}, false);
+      unit_parameters({word_parameter("rounding", modes, "rounding of the conversion")}, false);
   for (Parameter& p : parameters) {
     if (p.name != "output_dtype") continue;
     p.needed = true;
-    p.words = "what x is converted to";
+    p.words = "dtype to which x is converted";
   }
   return {{.name = "cast",
            .summary = "x in another dtype, rounded once",

@@ -174,22 +174,22 @@ std::vector<Parameter> product_parameters(std::vector<Parameter> own) {
   for (const Rounding r : kComputeRoundings) roundings.emplace_back(rounding_name(r));
   const std::vector<Parameter> more = {
       dtype_parameter("output_dtype",
-                      "of the result; if not given, int32 for int8, float32 for 8-bit floats, and "
-                      "that of the operands for others"),
+                      "dtype of the result. If it is not given, it is int32 for int8, float32 for "
+                      "8-bit floats, and that of the operands for others"),
       dtype_parameter("compute_dtype",
-                      "what float32 operands are rounded to first, tfloat32, hfloat32 or bfloat16; "
-                      "not rounded if not given"),
-      word_parameter("compute_rounding", roundings, "how they are"),
+                      "dtype to which float32 operands are rounded first: tfloat32, hfloat32 or "
+                      "bfloat16. If it is not given, they are not rounded"),
+      word_parameter("compute_rounding", roundings, "how operands are rounded to compute_dtype"),
       {.name = "promotion_interval",
        .kind = ParameterKind::kInteger,
        .default_value = "0",
        .least = 0,
        .most = std::numeric_limits<int>::max(),
-       .words = "number of terms after which a partial sum is added to a float32; 0: as the "
-                "machine does"},
-      count_parameter(
-          "split_k",
-          "number of terms in a part of K, whose sums are added in order; 0: K is one part")};
+       .words = "number of terms after which a partial sum is added to a float32. 0 means the "
+                "machine's own"},
+      count_parameter("split_k",
+                      "number of terms in a part of K, whose sums are added in order. 0 means that "
+                      "K is one part")};
   own.insert(own.end(), more.begin(), more.end());
   return own;
 }
@@ -206,15 +206,16 @@ std::vector<Parameter> matmul_parameters() {
                  .most = 2,
                  .words = "2: what compute_dtype leaves of an operand is multiplied too, but for "
                           "the product of both rests"});
-  all.push_back(flag_parameter(
-      "round_before_bias", "the sum is rounded to the output's dtype before the bias is added"));
+  all.push_back(
+      flag_parameter("round_before_bias",
+                     "whether the sum is rounded to the output's dtype before the bias is added"));
   all.push_back(word_parameter("output_rounding", roundings,
                                "how the result is rounded to the output's dtype"));
   return all;
 }
 
 Parameter transpose_parameter(const std::string& operand) {
-  return flag_parameter("transpose_" + operand, operand + " is stored transposed");
+  return flag_parameter("transpose_" + operand, "whether " + operand + " is stored transposed");
 }
 
 const Format& product_format(const Case& c) {

@@ -339,8 +339,8 @@ Operator function_row(const char* name, const char* summary,
                       std::vector<Parameter> parameters = {}) {
   parameters.push_back(
       flag_parameter("fast_functions",
-                     "results may be as far off as the machine's fast functions (CUDA's "
-                     "intrinsics), where such are known; emulated they are as without it"));
+                     "whether results may be as inexact as the machine's fast functions (CUDA's "
+                     "intrinsics), if these are known. It does not change emulated results"));
   return {.name = name,
           .summary = summary,
           .inputs = {{.name = "x", .shape = "(...)"}},

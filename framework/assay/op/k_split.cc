@@ -50,14 +50,17 @@ std::vector<Parameter> split_parameters() {
   std::vector<std::string> orders(std::begin(kPartOrderWords), std::end(kPartOrderWords));
   return {
       count_parameter("split_first",
-                      "number of terms in the first part, if it is not split_k; 0: it is split_k"),
-      count_parameter(
-          "split_parts",
-          "number of parts that get pieces of split_k terms in turn; 0: each piece is a part"),
-      word_parameter("split_order", orders, "in which the sums of parts are added"),
-      dtype_parameter("split_dtype", "what the sum of a part is rounded to; float32 if not given"),
-      dtype_parameter("split_sum_dtype",
-                      "what sums of parts are rounded to; float32 if not given")};
+                      "number of terms in the first part, if it is not split_k. 0 means split_k"),
+      count_parameter("split_parts",
+                      "number of parts that get pieces of split_k terms in turn. 0 means that each "
+                      "piece is a part"),
+      word_parameter("split_order", orders, "order in which the sums of parts are added"),
+      dtype_parameter(
+          "split_dtype",
+          "dtype to which the sum of a part is rounded. If it is not given, it is float32"),
+      dtype_parameter(
+          "split_sum_dtype",
+          "dtype to which the sums of parts are rounded. If it is not given, it is float32")};
 }
 
 KSplit split_of(const Case& c) {

@@ -115,7 +115,7 @@ Operator norm_row(const char* name, const char* summary, std::vector<OperatorInp
                     {.name = "axis",
                      .kind = ParameterKind::kInteger,
                      .default_value = "-1",
-                     .words = "the dimension of a row, from the end where it is negative"});
+                     .words = "dimension of a row. A negative number counts from the end"});
   inputs.insert(inputs.begin(), {.name = "x", .shape = "(...)"});
   return {.name = name,
           .summary = summary,
@@ -141,7 +141,7 @@ Parameter eps_parameter(const char* default_value) {
           .kind = ParameterKind::kNumber,
           .default_value = default_value,
           .least = 0,
-          .words = "added under the root"};
+          .words = "number that is added under the root"};
 }
 
 }  // namespace

@@ -49,25 +49,31 @@ struct StageField {
 constexpr std::int64_t kMost = std::int64_t{1} << 40, kMostLanes = 1 << 16, kMostSums = 64;
 constexpr StageField kFields[] = {
     {"lanes", &SumStage::lanes, nullptr, nullptr, 1, kMostLanes, true,
-     "partial sums side by side: the threads of a block, the elements of a register"},
+     "number of partial sums that are built side by side, such as the threads of a block or the "
+     "elements of a register"},
     {"vector", &SumStage::vector, nullptr, nullptr, 1, kMostLanes, true,
-     "consecutive elements that a lane takes at a time"},
+     "number of consecutive elements that a lane takes at a time"},
     {"accumulators", &SumStage::accumulators, nullptr, nullptr, 1, kMostSums, true,
-     "partial sums of a lane, which take its elements in turn"},
+     "number of partial sums of a lane, which take its elements in turn"},
     {"accumulator_order", nullptr, &SumStage::accumulator_order, nullptr, 0, 0, true,
-     "in which the accumulators of a lane are added"},
+     "order in which the accumulators of a lane are added"},
     {"lane_order", nullptr, &SumStage::lane_order, nullptr, 0, 0, true,
-     "in which lanes are added: shuffles by descending offsets, by ascending ones, or one by one"},
+     "order in which lanes are added: by shuffles of descending offsets, of ascending offsets, or "
+     "one by one"},
     {"warp", &SumStage::warp, nullptr, nullptr, 0, kMostLanes, true,
-     "lanes of a group, whose sums are added by descending offsets; 0: all lanes are one"},
+     "number of lanes of a group, whose sums are added by descending offsets. 0 means that all "
+     "lanes are one group"},
     {"warps_first", nullptr, nullptr, &SumStage::warps_first, 0, 0, true,
-     "the lanes of one number in all groups are added first, then the lanes of a group"},
+     "whether lanes of the same number in all groups are added first, and the lanes of a group "
+     "afterwards"},
     {"round", &SumStage::round, nullptr, nullptr, 0, kMost, false,
-     "elements that lanes take in whole rounds; those left over are added last; 0: all are taken"},
+     "number of elements that lanes take in whole rounds. The elements that are left over are "
+     "added last. 0 means that all elements are taken in rounds"},
     {"tail_lanes", &SumStage::tail_lanes, nullptr, nullptr, 1, kMostLanes, false,
-     "lanes for what a round leaves over; the rest of theirs is added one by one"},
+     "number of lanes for the elements that a round leaves over. Elements that do not fill these "
+     "lanes are added one by one"},
     {"tail_accumulators", &SumStage::tail_accumulators, nullptr, nullptr, 1, kMostSums, false,
-     "partial sums of each of these"},
+     "number of partial sums of each of these lanes"},
 };
 const SumStage kDefaultStage{.family = SumFamily::kLanes};
 
@@ -225,11 +231,12 @@ void count_roundings(ReduceOrder order, std::int64_t chunk, std::int64_t n, SumR
 }  // namespace
 
 std::vector<Parameter> order_parameters(std::vector<Parameter> own) {
-  own.push_back(word_parameter("order", names_of(kOrders), "in which sums are added"));
-  own.push_back({.name = "block_size",
-                 .kind = ParameterKind::kInteger,
-                 .least = 1,
-                 .words = "elements of a block, which the order block needs and no other takes"});
+  own.push_back(word_parameter("order", names_of(kOrders), "order in which sums are added"));
+  own.push_back(
+      {.name = "block_size",
+       .kind = ParameterKind::kInteger,
+       .least = 1,
+       .words = "number of elements of a block. Only the order block takes it, and needs it"});
   return own;
 }
 
@@ -238,31 +245,33 @@ std::vector<Parameter> plan_parameters(std::vector<Parameter> own) {
   Parameter& order = own[own.size() - 2];
   order.choices.insert(order.choices.end(), {std::string(kLanes), std::string(kHalves)});
   own.back().words =
-      "elements of a block, which block needs and lanes may have; of halves, the most that are "
-      "summed without another cut; no other order takes it";
+      "number of elements of a block. The order block needs it, and lanes may have it. For halves, "
+      "it is the largest number of elements that are summed without another cut. No other order "
+      "takes it";
   for (const StageField& field : kFields) {
     own.push_back(field_parameter(field, field.name, field.words));
   }
   Parameter& lanes = *std::ranges::find(own, "lanes", &Parameter::name);
   lanes.default_value.clear();
-  lanes.words += "; the orders lanes and halves need it, and no other takes it and what follows";
+  lanes.words +=
+      ". Only the orders lanes and halves take it and the parameters below, and they need it";
   own.push_back(dtype_parameter("sum_dtype",
-                                "of partial sums: float16, bfloat16, float32 or float64; that of "
-                                "the machine's unit if not given"));
-  own.push_back(
-      word_parameter("second_order", names_of(kSeconds), "in which the sums of blocks are added"));
+                                "dtype of partial sums: float16, bfloat16, float32 or float64. If "
+                                "it is not given, it is that of the machine's unit"));
+  own.push_back(word_parameter("second_order", names_of(kSeconds),
+                               "order in which the sums of blocks are added"));
   own.push_back({.name = "second_dtype",
                  .kind = ParameterKind::kDtype,
-                 .words = "in which the sums of blocks are added; if not given, float32, or "
-                          "float64 for float64 sums"});
+                 .words = "dtype in which the sums of blocks are added. If it is not given, it is "
+                          "float32, or float64 for float64 sums"});
   for (const StageField& field : kFields) {
     if (!field.in_second) continue;
     own.push_back(field_parameter(field, second_name(field.name),
-                                  formatted("{} of the sums of blocks", field.name)));
+                                  formatted("as {}, for the sums of blocks", field.name)));
     if (field.name == std::string_view("lanes")) {
       own.back().default_value.clear();
       own.back().words +=
-          "; the second_order lanes needs it, and no other takes it and what follows";
+          ". Only the second_order lanes takes it and the parameters below, and needs it";
     }
   }
   return own;

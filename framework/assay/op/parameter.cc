@@ -49,7 +49,7 @@ std::string word_problem(const Parameter& p, const Attribute& value) {
     case ParameterKind::kScaling:
       return "";  // the tensor's shape decides which blocks fit (scale_grid)
     default:
-      if (std::ranges::find(p.choices, *word) != p.choices.end()) return "";
+      if (contains(p.choices, *word)) return "";
       return formatted("{} is '{}'{}; it may be {}", p.name, *word, did_you_mean(*word, p.choices),
                        joined(p.choices));
   }
@@ -180,7 +180,7 @@ std::string parameter_problem(const Operator& op,
   }
   for (const Parameter& p : op.parameters) {
     if (!p.needed || attributes.count(p.name) != 0) continue;
-    return formatted("{} needs the attribute {}, {}", op.name, p.name, p.words);
+    return formatted("{} needs the attribute {}: {}", op.name, p.name, p.words);
   }
   return "";
 }

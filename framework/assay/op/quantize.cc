@@ -34,7 +34,7 @@ const Format& codes_format(const Case& c, bool give_scales) {
   const std::string attribute = give_scales ? "quantized_dtype" : "output_dtype";
   const auto word = c.text(attribute);
   if (!word) {
-    refuse_case(c.name, "quantize needs the attribute {}, the format of the values{}", attribute,
+    refuse_case(c.name, "quantize needs the attribute {}: the format of the values{}", attribute,
                 give_scales ? " that the scales are for" : "");
   }
   const Format& f = format_named(*word);
@@ -486,48 +486,51 @@ Tensor quantize_in_float32(const Case& c, const Format& output, int threads) {
 
 std::vector<Operator> quantize_operators() {
   const std::string each = "each element is rounded separately, and its tolerance says how far";
-  return {{.name = "quantize",
-           .summary = "x / scale as small codes, or the scales: amax of each block over the codes' "
-                      "largest value",
-           .inputs = {{.name = "x", .shape = "(...)"}},
-           .parameters = {scaling_parameter("scaling", "x"),
-                          scales_parameter(),
-                          word_parameter("method", {"divide", "multiply"},
-                                         "by the scale, or with largest / amax"),
-                          word_parameter("result", {"values", "scales"},
-                                         "which of the two the case holds"),
-                          dtype_parameter("quantized_dtype",
-                                          "with result=scales the format of the values that the "
-                                          "scales are for, which it needs"),
-                          dtype_parameter("quotient_dtype",
-                                          "the format that the quotient is rounded to before it "
-                                          "becomes a code; if not given, float32, or for int8 the "
-                                          "narrower format if a machine converts only from that"),
-                          {.name = "output_dtype",
-                           .kind = ParameterKind::kDtype,
-                           .needed = true,
-                           .words = "the format of the values, or of the scales"}},
-           .run = run_quantize,
-           .reference = quantize_reference,
-           .output_format = first_input_format,
-           .element_bounds = quantize_bounds,
-           .tolerance = quantize_tolerance,
-           .machine_tolerance = quantize_machine_tolerance,
-           .generate = generate_vector,
-           .uneven_outputs = true,
-           .has_element_bounds = gives_codes,
-           .remark = quantize_remark},
-          {.name = "dequantize",
-           .summary = "x scale, for codes x",
-           .inputs = {{.name = "x", .shape = "(...)"}, {.name = "scale", .words = "by scaling"}},
-           .parameters = {scaling_parameter("scaling", "x"), scales_parameter(),
-                          dtype_parameter("output_dtype", "of the result; float32 if not given")},
-           .run = run_dequantize,
-           .reference = dequantize_reference,
-           .output_format = [](const Case&) -> const Format& { return format_named("float32"); },
-           .no_element_bounds = each,
-           .tolerance = dequantize_tolerance,
-           .generate = generate_dequantize}};
+  return {
+      {.name = "quantize",
+       .summary = "x / scale as small codes, or the scales: amax of each block over the codes' "
+                  "largest value",
+       .inputs = {{.name = "x", .shape = "(...)"}},
+       .parameters = {scaling_parameter("scaling", "x"),
+                      scales_parameter(),
+                      word_parameter(
+                          "method", {"divide", "multiply"},
+                          "whether x is divided by the scale or multiplied by largest / amax"),
+                      word_parameter("result", {"values", "scales"},
+                                     "whether the case holds the values or the scales"),
+                      dtype_parameter(
+                          "quantized_dtype",
+                          "format of the values that the scales are for. result=scales needs it"),
+                      dtype_parameter("quotient_dtype",
+                                      "format to which the quotient is rounded before it becomes a "
+                                      "code. If it is not given, it is float32, or for int8 the "
+                                      "narrower format from which the machine converts"),
+                      {.name = "output_dtype",
+                       .kind = ParameterKind::kDtype,
+                       .needed = true,
+                       .words = "format of the values, or of the scales"}},
+       .run = run_quantize,
+       .reference = quantize_reference,
+       .output_format = first_input_format,
+       .element_bounds = quantize_bounds,
+       .tolerance = quantize_tolerance,
+       .machine_tolerance = quantize_machine_tolerance,
+       .generate = generate_vector,
+       .uneven_outputs = true,
+       .has_element_bounds = gives_codes,
+       .remark = quantize_remark},
+      {.name = "dequantize",
+       .summary = "x scale, for codes x",
+       .inputs = {{.name = "x", .shape = "(...)"}, {.name = "scale", .words = "by scaling"}},
+       .parameters = {scaling_parameter("scaling", "x"), scales_parameter(),
+                      dtype_parameter("output_dtype",
+                                      "dtype of the result. If it is not given, it is float32")},
+       .run = run_dequantize,
+       .reference = dequantize_reference,
+       .output_format = [](const Case&) -> const Format& { return format_named("float32"); },
+       .no_element_bounds = each,
+       .tolerance = dequantize_tolerance,
+       .generate = generate_dequantize}};
 }
 
 }  // namespace assay

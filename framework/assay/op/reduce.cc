@@ -418,24 +418,25 @@ DerivedTolerance reduce_tolerance(const Case& c) {
 
 template <Reduce what>
 Operator reduce_row(const char* name, const char* summary) {
-  return {.name = name,
-          .summary = summary,
-          .inputs = {{.name = "x", .shape = "(...)"}},
-          .parameters = unit_parameters(
-              plan_parameters({{.name = "axis",
-                                .kind = ParameterKind::kInteger,
-                                .words = "the dimension that is reduced, from the end where it is "
-                                         "negative; all of them if not given"}}),
-              false),
-          .run = run_reduce<what>,
-          .reference = reduce_reference<what>,
-          .output_format = computed_format,
-          .element_bounds = what == Reduce::kMax ? nullptr : reduce_bounds<what>,
-          .no_element_bounds = what == Reduce::kMax ? "a maximum adds nothing up" : "",
-          .machine_free_bounds = what != Reduce::kMax,
-          .expected_errors = reduce_errors<what>,
-          .tolerance = reduce_tolerance<what>,
-          .generate = generate_vector};
+  return {
+      .name = name,
+      .summary = summary,
+      .inputs = {{.name = "x", .shape = "(...)"}},
+      .parameters = unit_parameters(
+          plan_parameters({{.name = "axis",
+                            .kind = ParameterKind::kInteger,
+                            .words = "dimension that is reduced. A negative number counts from the "
+                                     "end. If it is not given, all dimensions are reduced"}}),
+          false),
+      .run = run_reduce<what>,
+      .reference = reduce_reference<what>,
+      .output_format = computed_format,
+      .element_bounds = what == Reduce::kMax ? nullptr : reduce_bounds<what>,
+      .no_element_bounds = what == Reduce::kMax ? "a maximum adds nothing up" : "",
+      .machine_free_bounds = what != Reduce::kMax,
+      .expected_errors = reduce_errors<what>,
+      .tolerance = reduce_tolerance<what>,
+      .generate = generate_vector};
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ Parameter scaling_parameter(const std::string& name, const std::string& of) {
   return {.name = name,
           .kind = ParameterKind::kScaling,
           .default_value = "tensor",
-          .words = "which elements of " + of + " share a scale"};
+          .words = "elements of " + of + " that share a scale"};
 }
 
 Parameter scales_parameter() {

@@ -40,26 +40,29 @@ void clamp_values(double largest, T* values, std::int64_t n) {
 
 std::vector<Parameter> unit_parameters(std::vector<Parameter> own, bool widens) {
   if (widens) {
-    own.push_back(dtype_parameter(
-        "compute_dtype",
-        "what operands are widened to first, float32 or float64; their own dtype if not given"));
+    own.push_back(dtype_parameter("compute_dtype",
+                                  "dtype to which operands are widened first, float32 or float64. "
+                                  "If it is not given, they keep their own"));
   }
-  own.push_back(
-      dtype_parameter("output_dtype", "of the result; that of the operands if not given"));
+  own.push_back(dtype_parameter(
+      "output_dtype", "dtype of the result. If it is not given, it is that of the operands"));
   own.push_back({.name = "saturate",
-                 .words = "results beyond the range become its largest value, and NaN 0; the "
-                          "machine's way if not given"});
-  own.push_back({.name = "subnormals",
-                 .kind = ParameterKind::kWord,
-                 .choices = {std::string(subnormals_word(Subnormals::kGradual)),
-                             std::string(subnormals_word(Subnormals::kFlush))},
-                 .words = "whether subnormal numbers are kept; the machine's way if not given"});
+                 .words = "whether results beyond the range become the largest value, and NaN "
+                          "becomes 0. If it is not given, the machine decides"});
+  own.push_back(
+      {.name = "subnormals",
+       .kind = ParameterKind::kWord,
+       .choices = {std::string(subnormals_word(Subnormals::kGradual)),
+                   std::string(subnormals_word(Subnormals::kFlush))},
+       .words = "whether subnormal numbers are kept. If it is not given, the machine decides"});
   return own;
 }
 
 Parameter fused_parameter() {
   return {.name = "fused",
-          .words = "multiply-adds round once; the way of the machine's vector unit if not given"};
+          .words =
+              "whether a multiply-add rounds only once. If it is not given, the machine's vector "
+              "unit decides"};
 }
 
 Overflow overflow_of(const Case& c, const Machine& machine) {
