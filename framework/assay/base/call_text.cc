@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 
 namespace assay {
 
@@ -44,7 +45,7 @@ void SpecText::check_keys(std::string_view taker, std::span<const std::string> k
   for (const Setting& setting : settings_) {
     const std::string& key = setting.key;
     if (key.empty()) refuse("KEY=VALUE is needed after each comma");
-    if (std::ranges::find(known, key) == known.end()) {
+    if (!contains(known, key)) {
       refuse(formatted("{} takes no '{}'{}; it takes {}", taker, key,
                        did_you_mean_aside(key, known), joined(known)));
     }

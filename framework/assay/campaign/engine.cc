@@ -8,6 +8,7 @@
 #include "assay/base/index.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/campaign/detector.h"
 #include "assay/campaign/trial.h"
 
@@ -95,7 +96,7 @@ void Campaign::add_blocks(std::size_t c) {
 
 bool Campaign::is_look(const BlockAddress& block) const {
   const std::vector<std::int64_t> looks = looks_of(plan_.cells[block.cell]);
-  return std::ranges::find(looks, block.last) != looks.end();
+  return contains(looks, block.last);
 }
 
 std::int64_t Campaign::matrices() const {

@@ -6,6 +6,7 @@
 
 #include "assay/base/elementary.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 
 namespace assay::campaign {
 namespace {
@@ -55,7 +56,7 @@ bool agrees(const PublishedRate& p, const MeasuredRate& ours) {
 
 bool names(const PublishedRate& p, const Cell& cell) {
   const std::vector<std::string>& called = cell.published_distributions;
-  return std::ranges::find(called, p.distribution) != called.end() &&
+  return contains(called, p.distribution) &&
          (p.dtype.empty() || p.dtype == short_name(*cell.output)) &&
          (p.shape.empty() || p.shape == cell.shape);
 }
@@ -64,7 +65,7 @@ bool is_threshold(const Plan& plan, const PublishedRate& p, std::string_view gat
   if (p.algorithm != algorithm_of(gate)) return false;
   const auto found = std::ranges::find(plan.variants, gate, &PublishedVariant::gate);
   if (found == plan.variants.end()) return p.variant.empty();
-  return std::ranges::find(found->names, p.variant) != found->names.end();
+  return contains(found->names, p.variant);
 }
 
 // Returns the known reason why a rate differs.
@@ -77,8 +78,7 @@ std::string why_differs(const Plan& plan, const Cell& cell, const Comparison& c)
     return named.empty() || named == is;
   };
   for (const PublishedRemark& r : plan.remarks) {
-    const bool has_bit =
-        r.bits.empty() || std::ranges::find(r.bits, std::int64_t{p.bit}) != r.bits.end();
+    const bool has_bit = r.bits.empty() || contains(r.bits, std::int64_t{p.bit});
     if (fits(r.algorithm, p.algorithm) && fits(r.dtype, short_name(*cell.output)) &&
         fits(r.distribution, p.distribution) && fits(r.direction, p.direction) &&
         (r.shape.empty() || r.shape == cell.shape) && has_bit) {
@@ -147,7 +147,7 @@ std::vector<std::string> variants_left_out(const Plan& plan,
     }
     const std::string variant = p.variant.empty() ? "" : formatted("{} {}", p.algorithm, p.variant);
     if (!is_ours || compared || variant.empty()) continue;
-    if (std::ranges::find(left_out, variant) == left_out.end()) {
+    if (!contains(left_out, variant)) {
       left_out.push_back(variant);
     }
   }

@@ -6,6 +6,7 @@
 #include "assay/base/call_text.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 
 namespace assay::fault {
 namespace {
@@ -131,10 +132,10 @@ void read_setting(FaultSpec& out, const SpecText& text, const SpecText::Setting&
 void refuse_words_of_other_sites(const SpecText& text, const SiteRow& site,
                                  const std::vector<std::string>& known) {
   for (const SpecText::Setting& setting : text.settings()) {
-    if (std::ranges::find(known, setting.key) != known.end()) continue;
+    if (contains(known, setting.key)) continue;
     for (const SiteRow& other : site_rows()) {
       const std::vector<std::string> words = split(other.parts, ' ');
-      if (std::ranges::find(words, setting.key) == words.end()) continue;
+      if (!contains(words, setting.key)) continue;
       text.refuse(formatted("{} is only for site={}, not for site={}; leave it out", setting.key,
                             other.name, site.name));
     }

@@ -8,6 +8,7 @@
 #include "assay/base/error.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/gate/bound_width.h"
 #include "assay/gate/case_outputs.h"
 #include "assay/gate/likely_arithmetic.h"
@@ -489,8 +490,8 @@ void prepare_named(CheckedOutput& output, ElementCheck& check) {
   const bool of_rounding =
       bound.standard.starts_with("accumulation") || bound.standard.starts_with("expected_error");
   if (of_rounding && bound.rule != Rule::kExpectedError) bound_codes(output.c, *check.bound);
-  const auto row = std::ranges::find(kPreparations, bound.rule, &Preparation::rule);
-  if (row != std::end(kPreparations)) row->prepare(output, check);
+  const Preparation* row = find_row(kPreparations, bound.rule, &Preparation::rule);
+  if (row != nullptr) row->prepare(output, check);
 }
 
 // Prepares a check by the operator's own bound. If that bound is not known, the expected error

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/format/rounding.h"
 
 namespace assay::identify {
@@ -138,7 +139,7 @@ std::vector<MachineRow> rows_like(const Sums& s, const Candidate& c) {
     other.model = base.model;
     if (!same(canonical(s, other), form)) continue;
     const std::vector<const Machine*> named = text_of(s, other).rows;
-    if (std::ranges::find(named, &machine) != named.end()) {
+    if (contains(named, &machine)) {
       rows.push_back({&machine, other});
     }
   }

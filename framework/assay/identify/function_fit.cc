@@ -11,6 +11,7 @@
 #include "assay/base/error.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/machine/function_error.h"
 #include "assay/op/operator.h"
 #include "assay/op/unit.h"
@@ -308,7 +309,7 @@ void add_bounds(const RecordedFunction& r, FunctionReport& report) {
   if (!report.bounds.empty()) return;
   std::vector<std::string_view> done;
   for (const VectorModel& unit : vector_models()) {
-    if (std::ranges::find(done, unit.functions.value) != done.end()) continue;
+    if (contains(done, unit.functions.value)) continue;
     done.push_back(unit.functions.value);
     if (auto bound = by_formula(r, unit)) report.bounds.push_back(std::move(*bound));
   }
@@ -331,9 +332,7 @@ std::string FunctionReport::outcome() const {
 
 std::span<const std::string_view> identifiable_functions() { return kFunctions; }
 
-bool is_identifiable_function(const Case& c) {
-  return std::ranges::find(kFunctions, c.op) != kFunctions.end();
-}
+bool is_identifiable_function(const Case& c) { return contains(kFunctions, c.op); }
 
 FunctionReport identify_function(const Case& c, const Tensor& output, int threads) {
   const FloatEnvironment environment;

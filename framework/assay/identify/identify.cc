@@ -5,6 +5,7 @@
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/identify/candidate_text.h"
 #include "assay/identify/group.h"
 #include "assay/identify/integers.h"
@@ -69,7 +70,7 @@ std::vector<std::string> names_alike(const Sums& s, const Finding& f,
   for (const Candidate& c : alike) {
     for (const MachineRow& row : rows_like(s, c)) {
       const std::string name(row.machine->name);
-      const bool is_there = std::ranges::find(names, name) != names.end();
+      const bool is_there = contains(names, name);
       if (!is_there && text_of(s, row.candidate).parameters == f.parameters) {
         names.push_back(name);
       }
@@ -134,7 +135,7 @@ Finding explained(const Sums& s, const Explanation& explanation, const Options& 
   if (options.evidence) f.evidence = evidence_for(s, result.fits[0], threads);
   for (const Candidate& rival : doubts.rivals) {
     const std::string line = one_line(text_of(s, rival));
-    const bool is_there = std::ranges::find(f.rivals, line) != f.rivals.end();
+    const bool is_there = contains(f.rivals, line);
     if (!is_there && f.rivals.size() < kShownRivals) f.rivals.push_back(line);
   }
   return f;

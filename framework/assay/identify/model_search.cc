@@ -10,6 +10,7 @@
 #include "assay/base/index.h"
 #include "assay/base/parallel.h"
 #include "assay/base/random.h"
+#include "assay/base/words.h"
 #include "assay/identify/candidate_text.h"
 #include "assay/identify/divisions.h"
 #include "assay/identify/lanes.h"
@@ -190,7 +191,7 @@ class ModelSearch {
       ranked.push_back({std::move(text), &c});
     }
     const auto rank = [&](const Ranked& r) {
-      const bool is_likely = std::ranges::find(likely, r.candidate->split.terms) != likely.end();
+      const bool is_likely = contains(likely, r.candidate->split.terms);
       return std::tuple(r.text.changes + (r.candidate->split.terms > 0 ? 1 : 0) +
                             (r.candidate->inner_interval > 0 ? 1 : 0),
                         !is_likely, r.candidate->split.terms, r.candidate->inner_interval,
@@ -240,8 +241,7 @@ std::vector<Candidate> at_both_ends(const Sums& s, const std::vector<Candidate>&
     for (const SpaceParameter& row : space_parameters()) {
       static constexpr std::string_view kEnds[] = {"bias_first", "round_before_bias", "fused",
                                                    "scale_order"};
-      if (std::find(std::begin(kEnds), std::end(kEnds), row.name) != std::end(kEnds) &&
-          row.matters(s, c)) {
+      if (contains(kEnds, row.name) && row.matters(s, c)) {
         append(all, row.others(s, c));
       }
     }

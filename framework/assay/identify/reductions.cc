@@ -5,6 +5,7 @@
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/identify/sentence.h"
 #include "assay/identify/sum_order_search.h"
 #include "assay/machine/vector_model.h"
@@ -25,8 +26,7 @@ struct Order {
 // parameters.
 bool is_of_order(const std::string& name) {
   static const std::vector<Parameter> all = plan_parameters({});
-  return name == "compute_dtype" ||
-         std::ranges::any_of(all, [&](const Parameter& p) { return p.name == name; });
+  return name == "compute_dtype" || find_row(all, name, &Parameter::name) != nullptr;
 }
 
 std::vector<Order> orders_of(const Case& c) {

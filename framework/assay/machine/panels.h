@@ -12,6 +12,7 @@
 #include "assay/base/index.h"
 #include "assay/base/large_memory.h"
 #include "assay/base/parallel.h"
+#include "assay/base/words.h"
 #include "assay/machine/dot_oracle.h"
 #include "assay/simd/aligned.h"
 
@@ -243,7 +244,7 @@ void tiled_product(const DotModel& model, const Kernel& kernel, const Product& p
     }
   });
 
-  const bool any_bad_column = std::ranges::find(bad_columns, 1) != bad_columns.end();
+  const bool any_bad_column = contains(bad_columns, 1);
 
   const std::int64_t block = rows_of_block(p.m, rows, 96) / rows;  // strips
   parallel_for((strips + block - 1) / block, threads, [&](std::int64_t part) {

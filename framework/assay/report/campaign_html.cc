@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/report/campaign_plots.h"
 #include "assay/report/campaign_report.h"
 #include "assay/report/escape.h"
@@ -55,7 +56,7 @@ std::vector<Group> groups_of(const std::vector<campaign::SavedCampaign>& results
     std::vector<std::string> gates;
     for (const campaign::SavedCell* cell : group.cells) {
       for (const campaign::GateResult& gate : cell->result.gates) {
-        if (std::ranges::find(gates, gate.gate) == gates.end()) {
+        if (!contains(gates, gate.gate)) {
           gates.push_back(gate.gate);
         }
       }
@@ -232,7 +233,7 @@ std::string series_table(const Group& group, bool census) {
   for (const campaign::SavedCell* cell : group.cells) {
     for (const campaign::SeriesResult& s : cell->result.gates.front().series) {
       const SeriesKey key = key_of(*cell, s.series);
-      if ((s.series.bit >= 0) != census || std::ranges::find(keys, key) != keys.end()) {
+      if ((s.series.bit >= 0) != census || contains(keys, key)) {
         continue;
       }
       keys.push_back(key);
@@ -262,7 +263,7 @@ std::string class_table(const Group& group) {
   std::string rows;
   for (const campaign::SavedCell* cell : group.cells) {
     for (const campaign::ClassResult& of : cell->result.gates.front().classes) {
-      if (std::ranges::find(names, of.name) != names.end()) continue;
+      if (contains(names, of.name)) continue;
       names.push_back(of.name);
       rows += "<tr>" + name_cell(of.name) + number_cell(grouped(of.faults.injected));
       for (const CampaignLine& line : group.lines) {
@@ -476,7 +477,7 @@ std::string comparison(const std::vector<Group>& groups,
   for (const Group& group : groups) {
     std::vector<std::string> missing;
     for (std::size_t run = 0; run < results.size(); ++run) {
-      if (std::ranges::find(group.runs, run) == group.runs.end()) {
+      if (!contains(group.runs, run)) {
         missing.push_back(letter(run));
       }
     }
@@ -619,7 +620,7 @@ std::string campaign_html(const std::vector<campaign::SavedCampaign>& results,
   }
   std::vector<std::string> names;
   for (const campaign::SavedCampaign& r : results) {
-    if (std::ranges::find(names, r.name) == names.end()) names.push_back(r.name);
+    if (!contains(names, r.name)) names.push_back(r.name);
   }
   const std::string title =
       formatted("Fault campaign{}: {}", names.size() > 1 ? "s" : "", joined(names));

@@ -5,6 +5,7 @@
 
 #include "assay/base/call_text.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/wire/json.h"
 
 namespace assay::wire {
@@ -112,7 +113,7 @@ JoinedGate join_gate(const std::vector<std::pair<std::string, std::string>>& tex
     most = std::max(most, part.cases.size());
     const Json none = Json::array();
     for (const Json& note : part.head.contains("notes") ? part.head["notes"] : none) {
-      if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
+      if (!contains(notes, note)) notes.push_back(note);
     }
   }
   // Shard i of n has every n-th case from the i-th on. So taking one case of each shard in turn

@@ -8,6 +8,7 @@
 #include "assay/base/error.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/judge/metric_table.h"
 #include "assay/judge/regate.h"
 #include "assay/judge/rule_table.h"
@@ -45,9 +46,7 @@ Json field_json(double value) { return number(value); }
 constexpr std::string_view kMainMetrics[] = {
     "max_abs_error", "mean_abs_error", "max_rel_error", "rmse", "snr_db", "max_ulp", "p99_ulp"};
 
-bool is_main_metric(std::string_view name) {
-  return std::ranges::find(kMainMetrics, name) != std::end(kMainMetrics);
-}
+bool is_main_metric(std::string_view name) { return contains(kMainMetrics, name); }
 
 // Returns the fields of the table of metrics as JSON, in the order of the table.
 Json metrics_json(const Metrics& m, JsonMetrics which) {

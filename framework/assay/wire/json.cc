@@ -80,7 +80,7 @@ void check_keys(const Json& object, const std::vector<std::string>& known,
                 const std::string& where) {
   if (!object.is_object()) wrong(where, "an object {...} is expected");
   for (const auto& [key, value] : object.items()) {
-    if (std::ranges::find(known, key) != known.end()) continue;
+    if (contains(known, key)) continue;
     wrong(where, unknown_word("key", key, known));
   }
 }

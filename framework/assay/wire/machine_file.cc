@@ -207,7 +207,7 @@ void parse(const std::string& text, Stored& to) {
     wrong(source, "'name' is '{}'; letters, digits, '_', '-' and '.' are needed", to.name);
   }
   const std::vector<std::string> taken = names_of(machines());
-  if (std::ranges::find(taken, to.name) != taken.end()) {
+  if (contains(taken, to.name)) {
     wrong(source, "the name '{}' is taken by a machine of assay's own", to.name);
   }
   to.summary = text_of(json, "summary", source);

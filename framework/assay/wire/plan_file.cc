@@ -6,6 +6,7 @@
 
 #include "assay/base/file.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/wire/json.h"
 
 namespace assay::wire {
@@ -172,7 +173,7 @@ void read_distribution(campaign::Cell& cell, const Json& json, const std::string
     draw = text_of(json, "draw", where);
     for (const auto& [key, value] : json.items()) {
       const auto& words = kDistributionWords;
-      if (std::ranges::find(words, key) != words.end()) continue;
+      if (contains(words, key)) continue;
       inputs.emplace_back(key, text_of(json, key.c_str(), where));
     }
     const auto text = [&](const char* input) {

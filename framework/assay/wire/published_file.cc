@@ -7,6 +7,7 @@
 #include "assay/base/call_text.h"
 #include "assay/base/file.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/wire/json.h"
 
 namespace assay::wire {
@@ -59,9 +60,7 @@ class Line {
 
 std::vector<std::string> read_head(const std::string& line, const std::string& where) {
   const auto head = Line::split_fields(line, std::string::npos);
-  const auto has = [&](std::string_view name) {
-    return std::ranges::find(head, name) != head.end();
-  };
+  const auto has = [&](std::string_view name) { return contains(head, name); };
   for (const char* name : kNeeded) {
     if (!has(name)) {
       wrong(

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "assay/base/words.h"
 #include "assay/datasets/arrays/array_file.h"
 #include "assay/datasets/checks/file_error.h"
 #include "assay/datasets/checks/file_error_text.h"
@@ -38,7 +39,7 @@ void add_files(const fs::path& folder, const fs::path& name, std::vector<fs::pat
     const fs::path within = name / at->path().filename();
     if (!at->is_directory(ignored)) {
       files.push_back(within.generic_string());
-    } else if (std::ranges::find(above, fs::canonical(at->path(), ignored)) == above.end()) {
+    } else if (!contains(above, fs::canonical(at->path(), ignored))) {
       add_files(at->path(), within, above, files);
     }
   }

@@ -12,6 +12,7 @@
 #include <span>
 
 #include "assay/base/printable.h"
+#include "assay/base/words.h"
 #include "assay/datasets/store/types.h"
 
 namespace assay::h5 {
@@ -101,8 +102,7 @@ struct PlainObjects::Header {
 };
 
 const PlainObject::NamedValue* PlainObject::find_attribute(std::string_view name) const {
-  const auto found = std::ranges::find(attributes, name, &NamedValue::name);
-  return found == attributes.end() ? nullptr : &*found;
+  return find_row(attributes, name, &NamedValue::name);
 }
 
 const std::shared_ptr<const PlainObjects::Links>* PlainObjects::RecentLinks::find(

@@ -38,8 +38,7 @@ bool is_member(const std::string& operand) { return operand.find('/') != std::st
 bool is_schema_attribute(std::string_view name) {
   constexpr std::string_view kOwn[] = {"dtype", "fault"};
   const auto known = known_attributes();
-  return contains(kOwn, name) ||
-         std::ranges::any_of(known, [&](const KnownAttribute& row) { return row.name == name; });
+  return contains(kOwn, name) || find_row(known, name, &KnownAttribute::name) != nullptr;
 }
 
 }  // namespace
