@@ -57,7 +57,7 @@ std::string dumped(const Json& json, int indent) {
 std::string begin_of_list(Json head, const char* key) {
   head[key] = Json::array();
   std::string text = dumped(head, 2);
-  text.resize(text.rfind("]"));
+  text.resize(text.rfind(']'));
   return text;
 }
 
