@@ -342,8 +342,10 @@ int compare_several(const CompareOptions& o, const std::vector<std::string>& act
   }
   o.tolerance.note_unused(report);
   if (o.json != "-") {
-    print_result(context, context.quiet > 0 ? "" : gate_table(report, use_color()),
-                 gate_line(report));
+    print_result(
+        context,
+        context.quiet > 0 ? "" : gate_table(report, use_color(), 5, false, {.strict = "--strict"}),
+        gate_line(report));
   }
   write_result(o.json, [&] { return gate_json(report, JsonMetrics::kAll); });
   return exit_code(report_outcome(report));

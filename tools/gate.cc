@@ -411,7 +411,11 @@ int run_gate(const GateOptions& o, const Context& context) {
   std::optional<Baseline> baseline;
   if (!o.baseline.empty()) {
     const bool fresh = o.update_baseline && !std::filesystem::exists(o.baseline);
-    baseline = fresh ? Baseline{} : wire::read_baseline(o.baseline);
+    baseline =
+        fresh ? Baseline{}
+              : with_advice(
+                    "mend it, or delete it and run `assay gate --baseline FILE --update-baseline`",
+                    [&] { return wire::read_baseline(o.baseline); });
   }
   if (!o.known_failures.empty()) (void)wire::read_known_failures(o.known_failures);
   const Shard shard = o.shard.empty() ? Shard{} : parse_shard(o.shard);
@@ -498,7 +502,8 @@ int run_gate(const GateOptions& o, const Context& context) {
   } else {
     print_result(context,
                  context.quiet > 0 ? ""
-                                   : gate_table(report, use_color(), 5, o.all) +
+                                   : gate_table(report, use_color(), 5, o.all,
+                                                {.all = "--all", .strict = "--strict"}) +
                                          (o.mutate ? report::mutation_table(report) : ""),
                  gate_line(report));
   }

@@ -140,6 +140,11 @@ std::string summary_of(const std::vector<identify::Finding>& findings) {
   return text;
 }
 
+void add_command(identify::Decision& d) {
+  d.command = formatted("assay probes {} --shape {},{},{} --output-dtype {} --out probes.h5",
+                        d.format->name, d.shape.m, d.shape.k, d.shape.n, d.output->name);
+}
+
 int run(const IdentifyOptions& o, const Context& context) {
   const std::vector<Case> cases = cases_of(o);
   std::vector<identify::Recorded> outputs;
@@ -147,8 +152,10 @@ int run(const IdentifyOptions& o, const Context& context) {
     for (const auto& [producer, recorded] : c.output().recorded) outputs.push_back({&c, producer});
   }
   if (outputs.empty()) throw NoCaseError(o.file, "", "has no recorded outputs to identify");
-  const std::vector<identify::Finding> findings =
-      identify::identify(outputs, {.threads = o.threads});
+  std::vector<identify::Finding> findings = identify::identify(outputs, {.threads = o.threads});
+  for (identify::Finding& f : findings) {
+    if (f.decision && f.decision->format != nullptr) add_command(*f.decision);
+  }
   if (context.listener != nullptr && context.listener->identify) {
     context.listener->identify(findings);
   }
@@ -231,7 +238,8 @@ void add_probes(Context& context) {
     DatasetWriter out(options->out, options->compress);
     std::size_t count = 0;
     for (const std::string& dtype : options->dtypes) {
-      for (const Case& c : identify::probes(format_named(dtype), output, options->seed, shape)) {
+      for (Case& c : identify::probes(format_named(dtype), output, options->seed, shape)) {
+        c.attributes["source"] = formatted("assay probes {} --seed {}", dtype, options->seed);
         out.write(c);
         ++count;
       }

@@ -30,7 +30,9 @@ int code_of(const std::string& outcome) {
 int run_join(const JoinOptions& o, const Context& context) {
   std::vector<std::pair<std::string, std::string>> texts;
   for (const std::string& path : o.parts) texts.emplace_back(path, read_file(path));
-  const wire::JoinedGate whole = wire::join_gate(texts);
+  const wire::JoinedGate whole =
+      with_advice("`assay gate --shard I/N --json FILE` writes what is joined",
+                  [&] { return wire::join_gate(texts); });
   write_result(o.json, [&] { return whole.json; });
   if (o.json != "-") {
     std::int64_t total = 0;

@@ -26,7 +26,8 @@ std::vector<SavedResult> saved_results(const std::string& path) {
   try {
     return wire::read_results(text);
   } catch (const Refusal& e) {
-    refuse("{}: {}", path, e.what());
+    refuse("{}: {}; `assay gate --histograms --json FILE` writes what is judged again", path,
+           e.what());
   }
 }
 

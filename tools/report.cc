@@ -18,7 +18,10 @@ struct ReportOptions {
 int run_report(const ReportOptions& o, const Context& context) {
   std::vector<campaign::SavedCampaign> results;
   for (const std::string& path : o.results) {
-    results.push_back(wire::read_campaign_results(path));
+    results.push_back(with_advice(
+        "`assay campaign PLAN --out FOLDER` writes results, with --resume the rest of them; `assay "
+        "merge` joins shards",
+        [&] { return wire::read_campaign_results(path); }));
   }
   write_result(o.html,
                [&] { return report::campaign_html(results, context.command_line, version()); });

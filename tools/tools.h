@@ -153,6 +153,16 @@ struct ToleranceOptions {
 // Returns an operator's inputs and parameters, as `assay list operators` prints them.
 std::string operator_text(const Operator& op);
 
+// Calls `read`. If it refuses what it reads, `advice` follows the message: how to make such a file.
+template <typename Read>
+auto with_advice(const std::string& advice, Read read) {
+  try {
+    return read();
+  } catch (const Refusal& e) {
+    refuse("{}; {}", e.what(), advice);
+  }
+}
+
 // Writes to standard output. Only ends of lines, tabs and our own colours can control the terminal.
 // Other control characters are printed as escapes (base/printable.h).
 void print(const std::string& text);

@@ -406,7 +406,7 @@ TEST(OperatorPlans, Mistakes) {
             "p.json: cell 1: 'shape' is a list of sizes, each from 1 to 1048576, or a list of "
             "those, not [4,0]");
   EXPECT_EQ(message("softmax", R"("distribution": "normal", "gates": "tolerance")"),
-            "p.json: cell 1: 'shape' is missing: sizes, as of `assay generate`");
+            "p.json: cell 1: 'shape' is missing: the sizes of the operator");
   EXPECT_THAT(message("attention", right + R"("shape": [4, 8])"),
               StartsWith("p.json: cell 1: attention takes sizes L,S,D of at least 1"));
   EXPECT_THAT(

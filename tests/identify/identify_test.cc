@@ -470,8 +470,10 @@ TEST(Identify, UndecidedSaysWhatWouldDecide) {
   EXPECT_THAT(f.sentence, testing::StartsWith("Undecided: "));
   ASSERT_TRUE(f.decision.has_value());
   const Decision& d = *f.decision;
-  EXPECT_EQ(d.command,
-            "assay probes bfloat16 --shape 4,256,8 --output-dtype bfloat16 --out probes.h5");
+  EXPECT_EQ(d.format, &format_named("bfloat16"));
+  EXPECT_EQ(d.output, &format_named("bfloat16"));
+  EXPECT_EQ(std::tuple(d.shape.m, d.shape.k, d.shape.n), std::tuple(4, 256, 8));
+  EXPECT_EQ(d.command, "");
   EXPECT_GT(d.told_apart, 1u);
   EXPECT_LE(d.told_apart, d.arithmetics);
   EXPECT_LE(d.arithmetics, d.models);

@@ -159,7 +159,7 @@ TEST(AuditReport, EscapesOfAClassAreCut) {
   const AuditTable one = table_of(audit_tables(r, 1), "let through");
   ASSERT_EQ(one.rows.size(), 1u);
   EXPECT_EQ(one.rows[0][1], "all_nan") << "in the order of corruptions";
-  EXPECT_EQ(one.note, "1 more: --all lists them");
+  EXPECT_EQ(one.note, "1 more is in the JSON and the page");
   EXPECT_EQ(table_of(audit_tables(r, 2), "let through").rows.size(), 2u);
   EXPECT_EQ(table_of(audit_tables(r, -1), "let through").note, "");
   const auto json = parsed(wire::audit_json(r, {"g.h5", "assay audit", "1"}))["targets"][0];

@@ -59,6 +59,9 @@ identify::Decision decided() {
           .arithmetics = 2,
           .like_first = 2,
           .results = 960,
+          .format = &format_named("float16"),
+          .output = &format_named("float32"),
+          .shape = {8, 64, 4},
           .command = "assay probes float16",
           .probe = "probe/float16/far_2",
           .told_apart = 2,
@@ -157,10 +160,14 @@ TEST(IdentificationText, WhatWouldDecide) {
                 "960 results compared)\n"
                 "    to decide, record assay probes float16; the probe probe/float16/far_2 tells 2 "
                 "of the 2 arithmetics apart\n"));
+  f.decision->command.clear();
+  EXPECT_THAT(identification_text({f}),
+              HasSubstr("    to decide, record probes of float16 with float32 results and M, K, N "
+                        "= 8, 64, 4; the probe "));
   f.decision->told_apart = 1;
   EXPECT_THAT(identification_text({f}),
               HasSubstr("    probes of this shape and output dtype tell none of them apart\n"));
-  f.decision->command.clear();
+  f.decision->format = nullptr;
   EXPECT_THAT(identification_text({f}),
               HasSubstr("    to decide, record more cases of this kind with other data\n"));
 }

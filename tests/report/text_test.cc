@@ -299,7 +299,7 @@ TEST(GateTable, FourCases) {
 TEST(GateTable, ExplainsOnlySoMany) {
   EXPECT_THAT(gate_table(four_cases(), false, 1),
               EndsWith("reproduce: assay gate g.h5 --case matmul/a\n\n"
-                       "... and 2 more that did not pass; --json or --html lists them all\n"));
+                       "... and 2 more that did not pass; the JSON and the page list them all\n"));
   EXPECT_THAT(gate_table(four_cases(), false, 0), Not(HasSubstr("reproduce:")));
 }
 

@@ -267,8 +267,9 @@ TEST_F(GateReports, AtMostFiveAreExplainedAndTheRestCounted) {
   make("g.h5", cases);
   const Ran ran = run("assay gate g.h5");
   EXPECT_EQ(reproducers(ran.out).size(), 5u);
-  EXPECT_THAT(ran.out, HasSubstr("\n... and 3 more that did not pass; --json or --html lists them "
-                                 "all\n"));
+  EXPECT_THAT(ran.out,
+              HasSubstr("\n... and 3 more that did not pass; the JSON and the page list them "
+                        "all\n"));
 }
 
 TEST_F(GateReports, WorksFromAnyDirectoryWithoutWritingThere) {

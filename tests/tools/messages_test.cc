@@ -207,8 +207,9 @@ TEST_F(Messages, FewFailuresOfManyCases) {
               testing::EndsWith("\n... and 292 that pass, not shown; --all lists every case"));
   EXPECT_LT(table.find("case257  fail"), table.find("case001  untrusted"));
   EXPECT_THAT(ran.out, HasSubstr("\n300 cases: 292 pass, 7 fail, 1 untrusted\n\ncase002: fail: "));
-  EXPECT_THAT(ran.out,
-              HasSubstr("\n... and 3 more that did not pass; --json or --html lists them all\n"));
+  EXPECT_THAT(
+      ran.out,
+      HasSubstr("\n... and 3 more that did not pass; the JSON and the page list them all\n"));
 }
 
 }  // namespace

@@ -103,7 +103,10 @@ np.save("e.npy", np.array([0, 1, 0], "f4")); np.save("a.npy", np.array([5, 1, 0]
 
 TEST_F(Regate, UsageAndFiles) {
   write("no.json", "{");
-  EXPECT_THAT(run("assay regate no.json --standard torch"), Exits(2, "error: no.json: is no JSON"));
+  EXPECT_THAT(run("assay regate no.json --standard torch"),
+              Exits(2,
+                    "error: no.json: is no JSON; `assay gate --histograms --json FILE` writes what "
+                    "is judged again"));
   EXPECT_THAT(run("assay regate nope.json --standard torch"),
               Exits(2, "error: nope.json: cannot be read: No such file or directory"));
   EXPECT_THAT(
@@ -113,18 +116,19 @@ TEST_F(Regate, UsageAndFiles) {
   EXPECT_THAT(run("assay gate g.h5 --machine exact --json r.json --quiet"), Code(0));
   EXPECT_THAT(run("assay regate r.json --standard torch --json r.json"),
               Exits(2, "error: r.json is an input; --json would replace it"));
-  EXPECT_THAT(run("assay regate r.json --standard torch"),
-              Exits(2,
-                    "error: r.json: case missing: has only the main metrics; `assay gate "
-                    "--histograms --json FILE` writes all of them"));
+  EXPECT_THAT(
+      run("assay regate r.json --standard torch"),
+      Exits(2,
+            "error: r.json: case missing: has only the main metrics, not their "
+            "histograms; `assay gate --histograms --json FILE` writes what is judged again"));
   EXPECT_THAT(
       run("assay gate g.h5 --histograms"),
       testing::AllOf(Code(2), testing::Field(&Ran::err, StartsWith("--histograms requires "))));
   write("old.json", R"({"schema": 1, "cases": []})");
   EXPECT_THAT(run("assay regate old.json --standard torch"),
               Exits(2,
-                    "error: old.json: has schema 1: it was written by an older assay; run `assay "
-                    "gate` or `assay compare` again"));
+                    "error: old.json: has schema 1: it was written by an older assay; `assay gate "
+                    "--histograms --json FILE` writes what is judged again"));
 }
 
 // `regate` takes standards as `gate` does: for only one dtype, and from a file.

@@ -313,30 +313,32 @@ TEST_F(ReportTool, WhatIsNoResult) {
   const auto refused = [&](const std::string& result) {
     return run("assay report " + result + " --html page.html");
   };
+  const std::string advice =
+      "; `assay campaign PLAN --out FOLDER` writes results, with --resume the rest of them; `assay "
+      "merge` joins shards";
   EXPECT_THAT(refused("gate.json"),
               Exits(2,
-                    "error: gate.json: it is a result of `assay gate` or `compare`; a gate "
-                    "writes its page itself: `assay gate ... --html FILE`"));
+                    "error: gate.json: it is a result of a gate or of a comparison; a gate writes "
+                    "its page itself" +
+                        advice));
   EXPECT_THAT(refused("plan.json"),
-              Exits(2,
-                    "error: plan.json: it is a plan; `assay campaign PLAN --out FOLDER` makes "
-                    "results of it"));
+              Exits(2, "error: plan.json: it is the plan of a campaign, not its results" + advice));
   EXPECT_THAT(refused("none.json"),
               Exits(2, "error: none.json: cannot be read: No such file or directory"));
   write("list.json", "[]");
-  EXPECT_THAT(refused("list.json"), Exits(2,
-                                          "error: list.json: it is no result of a campaign: it "
-                                          "must be an object {...}"));
+  EXPECT_THAT(
+      refused("list.json"),
+      Exits(2, "error: list.json: it is no result of a campaign: it must be an object {...}" +
+                   advice));
   write("empty.json", "{}");
-  EXPECT_THAT(refused("empty.json"),
-              Exits(2, "error: empty.json: it is no result of a campaign: 'campaign' is missing"));
+  EXPECT_THAT(
+      refused("empty.json"),
+      Exits(2, "error: empty.json: it is no result of a campaign: 'campaign' is missing" + advice));
   std::filesystem::create_directories(path("folder/blocks"));
   EXPECT_THAT(refused("folder"),
-              Exits(2,
-                    "error: folder: its campaign is not finished: `assay campaign PLAN --out "
-                    "FOLDER --resume` goes on with it, `assay merge` joins shards"));
+              Exits(2, "error: folder: its campaign is not finished, or it is one shard" + advice));
   EXPECT_THAT(refused("bin"),
-              Exits(2, "error: bin: is no folder of a campaign: it has no results.json"));
+              Exits(2, "error: bin: is no folder of a campaign: it has no results.json" + advice));
   run("truncate -s 65M large.json");
   EXPECT_THAT(refused("large.json"),
               Exits(2,

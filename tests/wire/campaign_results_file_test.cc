@@ -245,10 +245,9 @@ TEST(CampaignResults, WhatElseItMayBe) {
     return error_of([&] { (void)parse_campaign_results(text, "r"); });
   };
   EXPECT_EQ(error(R"({"schema": 1, "cases": []})"),
-            "r: it is a result of `assay gate` or `compare`; a gate writes its page itself: `assay "
-            "gate ... --html FILE`");
+            "r: it is a result of a gate or of a comparison; a gate writes its page itself");
   EXPECT_EQ(error(R"({"schema": 1, "cells": []})"),
-            "r: it is a plan; `assay campaign PLAN --out FOLDER` makes results of it");
+            "r: it is the plan of a campaign, not its results");
   EXPECT_EQ(error(R"({"schema": 1})"), "r: it is no result of a campaign: 'campaign' is missing");
   EXPECT_EQ(error("[]"), "r: it is no result of a campaign: it must be an object {...}");
 }
@@ -267,9 +266,7 @@ TEST(CampaignResults, OfAFileOrAFolder) {
             folder.string() + ": is no folder of a campaign: it has no results.json");
   fs::create_directory(folder / "blocks");
   EXPECT_EQ(error(folder.string()),
-            folder.string() +
-                ": its campaign is not finished: `assay campaign PLAN --out FOLDER --resume` goes "
-                "on with it, `assay merge` joins shards");
+            folder.string() + ": its campaign is not finished, or it is one shard");
   write_file(file, kResults);
   EXPECT_EQ(read_campaign_results(file).name, "small");
   const campaign::SavedCampaign of_folder = read_campaign_results(folder.string());

@@ -84,18 +84,15 @@ TEST(GateParts, OtherThingsAreRefused) {
   std::string other = part("2/2", "");
   other.replace(other.find("g.h5"), 4, "h.h5");
   EXPECT_EQ(refusal({one, other}), "2.json: 'golden' is \"h.h5\", and \"g.h5\" in 1.json");
-  EXPECT_EQ(refusal({part("", "")}),
-            "1.json: is of no shard: `assay gate --shard I/N --json` writes what is joined");
+  EXPECT_EQ(refusal({part("", "")}), "1.json: is of no shard");
   for (const char* shard : {"1", "0/2", "3/2", "1/2/3", "x/2"}) {
-    EXPECT_EQ(refusal({part(shard, "")}),
-              "1.json: is of no shard: `assay gate --shard I/N --json` writes what is joined")
-        << shard;
+    EXPECT_EQ(refusal({part(shard, "")}), "1.json: is of no shard") << shard;
   }
   for (const char* none : {"[]", "{}", R"({"schema": 2})", R"({"schema": 2, "cases": 3})"}) {
-    EXPECT_EQ(refusal({none}), "1.json: is no result of `assay gate --json`") << none;
+    EXPECT_EQ(refusal({none}), "1.json: is no result of a gate") << none;
   }
   EXPECT_EQ(refusal({R"({"schema": 1, "cases": []})"}),
-            "1.json: has schema 1: it was written by an older assay; run `assay gate` again");
+            "1.json: has schema 1: it was written by an older assay");
   EXPECT_EQ(refusal({R"({"schema": 3, "cases": []})"}),
             "1.json: has schema 3; this assay reads schema 2");
   EXPECT_EQ(refusal({part("1/1", "3")}), "1.json: case 1: an object {...} is expected");

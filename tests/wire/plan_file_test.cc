@@ -162,8 +162,9 @@ TEST(PlanFile, MissingKeys) {
   EXPECT_EQ(message_with("dtype", ""), "p.json: cell 1: 'dtype' is missing");
   EXPECT_EQ(message_with("dtype", "[]"), "p.json: cell 1: 'dtype' is missing");
   EXPECT_EQ(message_with("shape", ""), "p.json: cell 1: 'shape' is missing: [M, K, N]");
-  EXPECT_EQ(message_with("distribution", ""),
-            "p.json: cell 1: 'distribution' is missing: `assay list distributions`");
+  EXPECT_EQ(
+      message_with("distribution", ""),
+      "p.json: cell 1: 'distribution' is missing: the values of the inputs, as in \"normal\"");
   EXPECT_EQ(message_with("distribution", R"({"a": "normal"})"),
             "p.json: cell 1: 'distribution' needs 'draw', or 'a' and 'b'");
   EXPECT_EQ(message_with("gates", ""),
@@ -391,8 +392,8 @@ TEST(PlanFile, Remarks) {
 
 TEST(PlanFile, OneFaultATrial) {
   EXPECT_EQ(message_with("faults", R"({"fault": "flip,bit=3,count=2", "trials": 4})"),
-            "p.json: cell 1: fault 1: a trial is one fault: 'count' is for `assay inject`, here "
-            "'trials' says how many");
+            "p.json: cell 1: fault 1: a trial is one fault: 'trials' says how many, "
+            "not 'count'");
 }
 
 // Other operators than products have inputs with names of their own, which may be drawn separately.

@@ -6,7 +6,6 @@
 #include "assay/base/index.h"
 #include "assay/base/text.h"
 #include "assay/identify/lanes.h"
-#include "assay/identify/probes.h"
 #include "assay/identify/space_parameters.h"
 
 namespace assay::identify {
@@ -97,9 +96,9 @@ std::optional<Decision> what_decides(const Sums& s, const std::vector<Candidate>
     decision.probe = names[p];
   }
   const bool is_batched = s.count != rows * columns;
-  decision.command = formatted("assay probes {} --shape {},{},{} --output-dtype {} --out probes.h5",
-                               s.a_format->name, is_batched ? kMostRows : rows, s.k,
-                               is_batched ? kMostRows : columns, s.output->name);
+  decision.format = s.a_format;
+  decision.output = s.output;
+  decision.shape = {is_batched ? kMostRows : rows, s.k, is_batched ? kMostRows : columns};
   return decision;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/identify/probes.h"
 #include "assay/identify/sums.h"
 
 namespace assay::identify {
@@ -18,8 +19,13 @@ struct Decision {
   std::size_t arithmetics = 0;
   // Size of the group of the first model, including this model.
   std::size_t like_first = 0;
-  std::int64_t results = 0;    // number of results that each model computed for the probes
-  std::string command;         // the command that writes the probes
+  std::int64_t results = 0;  // number of results that each model computed for the probes
+  // Dtypes of the operands and of the results of the probes, and the shape that decides as the
+  // output did. Without probes, both dtypes are nullptr.
+  const Format* format = nullptr;
+  const Format* output = nullptr;
+  ProbeShape shape{};
+  std::string command;         // the command that writes these probes, which the caller adds
   std::string probe;           // the name of the probe that divides the models into the most groups
   std::size_t told_apart = 0;  // number of groups into which `probe` divides the models
   // The names of the parameters in which the models differ.

@@ -40,7 +40,6 @@ Case made(const Probe& probe, const Format& format, const Format* output, std::u
   c.op = "matmul";
   c.attributes["output_dtype"] = std::string(output != nullptr ? output->name : "float32");
   c.attributes["seed"] = static_cast<std::int64_t>(seed);
-  c.attributes["source"] = assay::formatted("assay probes {} --seed {}", format.name, seed);
   Random random(seed, stream_of(c.name));
   const auto [m, k, n] = shape;
   const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };

@@ -51,6 +51,11 @@ AuditTable scores(const AuditResult& result) {
   return table;
 }
 
+std::string more_text(std::size_t left_out) {
+  if (left_out == 0) return "";
+  return formatted("{} more {} in the JSON and the page", left_out, left_out == 1 ? "is" : "are");
+}
+
 AuditTable findings(const AuditResult& result, int listed) {
   constexpr int kMost = 4;  // at most this many findings are listed for each target, unless all are
   std::size_t left_out = 0;
@@ -75,7 +80,7 @@ AuditTable findings(const AuditResult& result, int listed) {
       table.rows.push_back({t.name, subjects.front() + more, words});
     }
   }
-  if (left_out > 0) table.note = formatted("{} more are in the JSON and the page", left_out);
+  table.note = more_text(left_out);
   return table;
 }
 
@@ -104,7 +109,7 @@ AuditTable escapes(const AuditResult& result, int listed) {
            at->second->subject, row.meaning});
     }
   }
-  if (left_out > 0) table.note = formatted("{} more: --all lists them", left_out);
+  table.note = more_text(left_out);
   return table;
 }
 

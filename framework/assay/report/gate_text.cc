@@ -118,8 +118,8 @@ std::string noted(const GateReport& report) {
                      printable_sentence(text));
   }
   if (texts.size() > kNoted) {
-    out +=
-        formatted("... and {} more notes; --json or --html has them all\n", texts.size() - kNoted);
+    out += formatted("... and {} more notes; the JSON and the page have them all\n",
+                     texts.size() - kNoted);
   }
   return out;
 }
@@ -363,19 +363,20 @@ std::string metrics_text(const Verdict& v) {
   return out;
 }
 
-std::string without_golden_text(const GateReport& report) {
+std::string without_golden_text(const GateReport& report, const std::string& strict) {
   constexpr std::size_t kNamed = 10;
   const std::vector<std::string>& names = report.without_golden;
   std::vector<std::string> named;
   for (const std::string& name : names) {
     if (named.size() < kNamed) named.push_back(printable_name(name));
   }
+  const bool is_one = names.size() == 1;
   return formatted(
-      "{} without a golden result {} not judged: {}{}; --strict makes {} not comparable",
-      names.size() == 1 ? "1 output" : formatted("{} outputs", names.size()),
-      names.size() == 1 ? "was" : "were", joined(named),
+      "{} without a golden result {} not judged: {}{}{}", counted(std::ssize(names), "output"),
+      is_one ? "was" : "were", joined(named),
       named.size() < names.size() ? formatted(" and {} more", names.size() - named.size()) : "",
-      names.size() == 1 ? "it" : "them");
+      strict.empty() ? ""
+                     : formatted("; {} makes {} not comparable", strict, is_one ? "it" : "them"));
 }
 
 std::string gate_line(const GateReport& report) {
@@ -396,7 +397,8 @@ std::string gate_line(const GateReport& report) {
                    totals.empty() ? "" : ": ", totals);
 }
 
-std::string gate_table(const GateReport& report, bool color, std::size_t explained, bool all) {
+std::string gate_table(const GateReport& report, bool color, std::size_t explained, bool all,
+                       const OptionNames& options) {
   const Metric &max_ulp = *find_metric("max_ulp"), &snr = *find_metric("snr_db");
   const bool several =
       std::ranges::any_of(report.cases, [](const CaseReport& c) { return !c.file.empty(); });
@@ -468,14 +470,14 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
     out += line + "\n";
   }
   if (!lists_all && passed > 0) {
-    out +=
-        formatted("{}{} {}, not shown; --all lists every case\n", rows.size() > 1 ? "... and " : "",
-                  grouped(passed), passed == 1 ? "that passes" : "that pass");
+    out += formatted("{}{} {}, not shown{}\n", rows.size() > 1 ? "... and " : "", grouped(passed),
+                     passed == 1 ? "that passes" : "that pass",
+                     options.all.empty() ? "" : formatted("; {} lists every case", options.all));
   }
   out += '\n';
   out += gate_line(report);
   if (!report.note.empty()) out += printable_sentence(report.note) + "\n";
-  if (!report.without_golden.empty()) out += without_golden_text(report) + "\n";
+  if (!report.without_golden.empty()) out += without_golden_text(report, options.strict) + "\n";
   for (const std::string& note : report.notes) {
     out += formatted("note: {}\n", printable_sentence(note));
   }
@@ -510,7 +512,7 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
     }
   }
   if (unshown > 0) {
-    out += formatted("\n... and {} more that did not pass; --json or --html lists them all\n",
+    out += formatted("\n... and {} more that did not pass; the JSON and the page list them all\n",
                      unshown);
   }
   return out;

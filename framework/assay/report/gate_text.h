@@ -55,18 +55,25 @@ inline constexpr std::string_view kPassColor = "\x1b[32m", kFailColor = "\x1b[31
                                   kWarnColor = "\x1b[33m", kNoColor = "\x1b[0m";
 inline constexpr std::string_view kColors[] = {kPassColor, kFailColor, kWarnColor, kNoColor};
 
+// Names of the options or parameters with which the caller's users get more than a text shows. A
+// text does not mention those that are empty.
+struct OptionNames {
+  std::string all = {};     // lists every case
+  std::string strict = {};  // makes outputs without a golden result not comparable
+};
+
 // Returns one row for each case, a line of totals, then the explanation of each case that did not
 // pass, failures first (at most `explained`). If there are more than 50 cases, only those that did
 // not pass have rows, and a line counts the others. With `all`, every case has a row. `color` adds
 // ANSI colours to the outcomes.
 std::string gate_table(const GateReport& report, bool color, std::size_t explained = 5,
-                       bool all = false);
+                       bool all = false, const OptionNames& options = {});
 // Returns the line of totals: "300 cases: 292 pass, 7 fail, 1 untrusted".
 std::string gate_line(const GateReport& report);
 
-// Returns "2 outputs without a golden result were not judged: a, b; --strict makes them not
-// comparable".
-std::string without_golden_text(const GateReport& report);
+// Returns "2 outputs without a golden result were not judged: a, b". If `strict` names an option,
+// "; STRICT makes them not comparable" follows.
+std::string without_golden_text(const GateReport& report, const std::string& strict = "");
 
 // Returns the error metrics of two tensors as lines of text.
 std::string metrics_text(const Verdict& verdict);

@@ -129,7 +129,8 @@ class Plain {
   static std::string left_out(std::size_t count, std::size_t most, const char* what) {
     if (count <= most) return "";
     return formatted(
-        "<p>... and {} more {}. A browser that runs JavaScript shows them, and --json lists all of "
+        "<p>... and {} more {}. A browser that runs JavaScript shows them, and the JSON lists all "
+        "of "
         "them.</p>\n",
         grouped(static_cast<std::int64_t>(count - most)), what);
   }

@@ -62,7 +62,7 @@ std::string decision_text(const Finding& f) {
                      counted(static_cast<std::int64_t>(d.models), "model"),
                      f.has_more ? ", the first of more," : "", joined(d.parameters));
   }
-  if (d.command.empty()) {
+  if (d.format == nullptr) {
     return out + "    to decide, record more cases of this kind with other data\n";
   }
   out += formatted(
@@ -74,8 +74,13 @@ std::string decision_text(const Finding& f) {
   if (d.told_apart < 2) {
     return out + "    probes of this shape and output dtype tell none of them apart\n";
   }
+  const std::string probes =
+      !d.command.empty()
+          ? d.command
+          : formatted("probes of {} with {} results and M, K, N = {}, {}, {}", d.format->name,
+                      d.output->name, d.shape.m, d.shape.k, d.shape.n);
   return out + formatted("    to decide, record {}; the probe {} tells {} of the {} apart\n",
-                         d.command, d.probe, d.told_apart,
+                         probes, d.probe, d.told_apart,
                          counted(static_cast<std::int64_t>(d.arithmetics), "arithmetic"));
 }
 

@@ -10,8 +10,6 @@
 namespace assay::wire {
 namespace {
 
-constexpr const char* kWriter = "`assay gate --baseline FILE --update-baseline`";
-
 Json entry_json(const BaselineEntry& e) {
   Json entry;
   if (!e.file.empty()) entry["file"] = e.file;
@@ -95,9 +93,8 @@ std::string baseline_json(const Baseline& baseline) {
 Baseline read_baseline(const std::string& path) {
   const Json json = parse_json(read_file(path), path, Controls::kAllowed);
   check_keys(json, {"schema", "baseline"}, path);
-  if (!json.contains("schema")) wrong(path, "is no baseline; {} writes one", kWriter);
-  const std::string advice = formatted("delete it and run {}", kWriter);
-  if (const std::string why = why_not_read(json["schema"], advice); !why.empty()) wrong(path, why);
+  if (!json.contains("schema")) wrong(path, "is no baseline");
+  if (const std::string why = why_not_read(json["schema"]); !why.empty()) wrong(path, why);
   if (!json.contains("baseline") || !json["baseline"].is_array()) {
     wrong(path, "'baseline' must be a list of cases");
   }

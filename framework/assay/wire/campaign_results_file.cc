@@ -58,7 +58,7 @@ campaign::MeasuredRate rate(const Json& object, const char* key, const std::stri
   if (!json.contains("matrices")) {
     wrong(here,
           "it does not say of how many matrices it is, as results of versions before 0.2.0 do not; "
-          "`assay merge FOLDER --out FOLDER` writes them again");
+          "merging their folder writes them again");
   }
   r.clusters = count(json, "matrices", here);
   if (r.rate.trials == 0) return r;
@@ -268,11 +268,10 @@ SavedCell cell_of(const Json& json, const std::string& source) {
 // Says what a file with another schema holds, and which command makes a page from it.
 std::string what_it_is(const Json& json) {
   if (json.contains("cases")) {
-    return "it is a result of `assay gate` or `compare`; a gate writes its page itself: `assay "
-           "gate ... --html FILE`";
+    return "it is a result of a gate or of a comparison; a gate writes its page itself";
   }
   if (json.contains("cells")) {
-    return "it is a plan; `assay campaign PLAN --out FOLDER` makes results of it";
+    return "it is the plan of a campaign, not its results";
   }
   return "it is no result of a campaign: 'campaign' is missing";
 }
@@ -452,9 +451,7 @@ campaign::SavedCampaign read_campaign_results(const std::string& path) {
     const std::string file = (fs::path(path) / "results.json").string();
     if (fs::exists(file, error)) return read_campaign_results(file);
     if (fs::exists(fs::path(path) / "blocks", error)) {
-      wrong(path,
-            "its campaign is not finished: `assay campaign PLAN --out FOLDER --resume` goes on "
-            "with it, `assay merge` joins shards");
+      wrong(path, "its campaign is not finished, or it is one shard");
     }
     wrong(path, "is no folder of a campaign: it has no results.json");
   }

@@ -40,10 +40,9 @@ Part read_part(const std::string& name, const std::string& text) {
   Json& head = part.head;
   if (!head.is_object() || !head.contains("schema") || !head.contains("cases") ||
       !head["cases"].is_array()) {
-    wrong(name, "is no result of `assay gate --json`");
+    wrong(name, "is no result of a gate");
   }
-  if (const std::string why = why_not_read(head["schema"], "run `assay gate` again");
-      !why.empty()) {
+  if (const std::string why = why_not_read(head["schema"]); !why.empty()) {
     wrong(name, why);
   }
   const std::vector<std::string> shard = every_part(text_of(head, "shard", name), '/');
@@ -52,7 +51,7 @@ Part read_part(const std::string& name, const std::string& text) {
     part.count = read_number<int>(shard[1]).value_or(0);
   }
   if (part.index < 1 || part.index > part.count) {
-    wrong(name, "is of no shard: `assay gate --shard I/N --json` writes what is joined");
+    wrong(name, "is of no shard");
   }
   for (Json& entry : head["cases"]) {
     const std::string where = formatted("{}: case {}", name, part.cases.size() + 1);

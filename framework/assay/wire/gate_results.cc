@@ -370,7 +370,7 @@ void read_field(const Json& object, const char* key, Histogram& h) {
 Metrics metrics(const Json& json) {
   const auto& items = json.items();
   if (std::ranges::all_of(items, [](const auto& item) { return is_main_metric(item.key()); })) {
-    refuse("has only the main metrics; `assay gate --histograms --json FILE` writes all of them");
+    refuse("has only the main metrics, not their histograms");
   }
   Metrics m;
   for (const Metric& metric : metric_table()) {
@@ -432,13 +432,9 @@ std::vector<SavedResult> read_results(std::string_view source) {
   const Json json = Json::parse(source, nullptr, false);
   if (json.is_discarded()) refuse("is no JSON");
   if (!json.is_object() || !json.contains("schema")) {
-    refuse("is no result of `assay gate --json` or `assay compare --json`");
+    refuse("is no result of a gate or of a comparison");
   }
-  if (const std::string why =
-          why_not_read(json["schema"], "run `assay gate` or `assay compare` again");
-      !why.empty()) {
-    refuse(why);
-  }
+  if (const std::string why = why_not_read(json["schema"]); !why.empty()) refuse(why);
   std::vector<SavedResult> results;
   const bool gate = json.contains("cases");
   if (gate && !json["cases"].is_array()) not_as_expected("cases", "an array");

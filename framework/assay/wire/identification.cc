@@ -10,11 +10,11 @@ using identify::Finding;
 Json decision_json(const Finding& f) {
   const identify::Decision& d = *f.decision;
   Json json = {{"models", d.models}, {"has_more", f.has_more}, {"parameters", d.parameters}};
-  if (d.command.empty()) return json;
+  if (d.format == nullptr) return json;
   json["arithmetics"] = d.arithmetics;
   json["like_the_first"] = d.like_first;
   json["results"] = d.results;
-  json["command"] = d.command;
+  if (!d.command.empty()) json["command"] = d.command;
   json["probe"] = d.probe;
   json["told_apart"] = d.told_apart;
   return json;

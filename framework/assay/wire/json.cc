@@ -67,10 +67,10 @@ std::string line_of_list(const Json& entry, bool is_first) {
   return (is_first ? "\n    " : ",\n    ") + line;
 }
 
-std::string why_not_read(const Json& schema, const std::string& advice) {
+std::string why_not_read(const Json& schema) {
   if (schema == kResultSchema) return "";
   const std::string has = formatted("has schema {}", schema.dump());
-  if (schema == 1) return formatted("{}: it was written by an older assay; {}", has, advice);
+  if (schema == 1) return has + ": it was written by an older assay";
   return formatted("{}; this assay reads schema {}", has, kResultSchema);
 }
 

@@ -47,9 +47,8 @@ inline constexpr std::string_view kEndOfList = "\n  ]\n}\n";
 // The schema of four kinds of files: results of a gate or a comparison, parts of them, and
 // baselines.
 inline constexpr int kResultSchema = 2;
-// Explains why a text with this value of "schema" is not read. `advice` explains what to do about a
-// text of an older assay. Empty if the value is kResultSchema.
-std::string why_not_read(const Json& schema, const std::string& advice);
+// Explains why a text with this value of "schema" is not read. Empty if the value is kResultSchema.
+std::string why_not_read(const Json& schema);
 
 // Throws Refusal: "own.json: standard 'x': float16: WHAT". The second form formats what is wrong.
 [[noreturn]] void wrong(const std::string& where, const std::string& what);

@@ -75,8 +75,7 @@ campaign::FaultPlan read_fault(const Json& json, const std::string& where,
     const std::string text = text_of(json, "fault", where);
     plan.fault = at_place(where, [&] { return parse_fault(text); });
     if (plan.fault.count != 1) {
-      wrong(where,
-            "a trial is one fault: 'count' is for `assay inject`, here 'trials' says how many");
+      wrong(where, "a trial is one fault: 'trials' says how many, not 'count'");
     }
     plan.trials = positive_of(json, "trials", where);
     plan.per_matrix = positive_of(json, "per_matrix", where, std::int64_t{64});
@@ -185,7 +184,7 @@ void read_distribution(campaign::Cell& cell, const Json& json, const std::string
       name = a == b ? a : a + " " + b;
       if (json.contains("bias")) name += " bias " + text("bias");
     } else {
-      if (draw.empty()) draw = "normal";  // inputs are normal by default, as in `assay generate`
+      if (draw.empty()) draw = "normal";  // inputs are normal by default, as in generated datasets
       name = draw;
       for (const auto& [input, spec] : inputs) name += formatted(" {}={}", input, spec);
     }
@@ -340,14 +339,15 @@ struct Reader {
     if (dtypes.empty()) wrong(where, "'dtype' is missing");
     if (shapes.empty()) {
       wrong(where, "'shape' is missing: {}",
-            common.is_product() ? "[M, K, N]" : "sizes, as of `assay generate`");
+            common.is_product() ? "[M, K, N]" : "the sizes of the operator");
     }
     if (json.contains("rows") && !common.is_product()) {
       wrong(where, "'rows' is for {}; all of the result of {} is computed",
             campaign::products_text(), common.op);
     }
-    if (distributions.empty())
-      wrong(where, "'distribution' is missing: `assay list distributions`");
+    if (distributions.empty()) {
+      wrong(where, "'distribution' is missing: the values of the inputs, as in \"normal\"");
+    }
     for (const Json& dtype : dtypes) {
       for (const Json& shape : shapes) {
         for (const Json& distribution : distributions) {
