@@ -1,6 +1,6 @@
 # What is installed, and so promised: everything else may change any day. A header that one of these
-# includes is one of these; none of them includes a third-party library but GoogleTest (matchers) and
-# Eigen (the two eigen.h). tests/dataset_tests/headers_test.py holds them to it.
+# includes is one of these; none of them includes a third-party library but GoogleTest (matchers),
+# Eigen (the two eigen.h) and CUDA (cuda.h). tests/dataset_tests/headers_test.py holds them to it.
 set(assay_framework_headers
   assay/abft/abft.h
   assay/abft/abft_verdict.h
@@ -52,9 +52,11 @@ set(assay_framework_headers
   assay/report/mutations.h
   assay/report/report.h
   assay/simd/bound_form_kernel.h
+  assay/tensor/cuda.h
   assay/tensor/distribution.h
   assay/tensor/dlpack.h
   assay/tensor/eigen.h
+  assay/tensor/mdspan.h
   assay/tensor/tensor.h
   assay/wire/gate_results.h)
 set(assay_datasets_headers

@@ -85,8 +85,9 @@ assay::Case product(std::uint32_t a_bits, std::uint32_t b_bits) {
   std::vector<std::uint32_t> a(12, kOne), b(8, 0x00600000);
   a[5] = a_bits;
   b[2] = b_bits;
-  c.inputs["a"] = assay::copy_of(assay::view(floats(a), {3, 4}));
-  c.inputs["b"] = assay::copy_of(assay::view(floats(b), {4, 2}));
+  const std::vector<float> a_values = floats(a), b_values = floats(b);
+  c.inputs["a"] = assay::copy_of(assay::view(a_values, {3, 4}));
+  c.inputs["b"] = assay::copy_of(assay::view(b_values, {4, 2}));
   return c;
 }
 

@@ -85,9 +85,8 @@ TEST(JudgeIntegers, MetricsBeyond2To53) {
 }
 
 TEST(JudgeIntegers, GoldenInFloat64) {
-  EXPECT_EQ(judge(view(std::vector<std::int64_t>{3, -4}), vector_of("float64", {3.25, -4}),
-                  tolerance(0, 0))
-                .outcome,
+  const std::vector<std::int64_t> output = {3, -4};
+  EXPECT_EQ(judge(view(output), vector_of("float64", {3.25, -4}), tolerance(0, 0)).outcome,
             Outcome::kPass);  // the golden values are rounded to the output's dtype
   EXPECT_EQ(judge(vector_of("int32", {3}), vector_of("float64", {3.25}), tolerance(0, 0, false))
                 .mismatches,
@@ -99,14 +98,10 @@ TEST(JudgeIntegers, GoldenInFloat64) {
 }
 
 TEST(JudgeIntegers, GoldenInFloat64IsExactBeyond2To53) {
-  EXPECT_EQ(judge(view(std::vector<std::int64_t>{k53 + 1}), vector_of("float64", {0x1p53}),
-                  tolerance(0, 0))
-                .mismatches,
-            1);
-  EXPECT_EQ(
-      judge(view(std::vector<std::int64_t>{k53 + 1}), vector_of("float64", {0x1p53}), same_bits())
-          .mismatches,
-      1);
+  const std::vector<std::int64_t> output = {k53 + 1};
+  for (const Bound& bound : {tolerance(0, 0), same_bits()}) {
+    EXPECT_EQ(judge(view(output), vector_of("float64", {0x1p53}), bound).mismatches, 1);
+  }
 }
 
 // A NaN in the golden result is a mismatch for an integer output. It does not change how the other
@@ -260,8 +255,8 @@ TEST(JudgeIntegers, BoundSoWideThatZerosPass) {
 // integer, whatever the bound.
 TEST(JudgeIntegers, ExpectedValuesBeyondExactDifferences) {
   const auto zero_against = [](double expected) {
-    return judge(view(std::vector<std::int64_t>{0}), vector_of("float64", {expected}),
-                 tolerance(0, 1));
+    const std::int64_t output[] = {0};
+    return judge(view(output), vector_of("float64", {expected}), tolerance(0, 1));
   };
   EXPECT_EQ(zero_against(-0x1p119).mismatches, 0);
   for (const double far : {0x1p120, -0x1p120, 0x1p200}) {

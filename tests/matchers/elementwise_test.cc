@@ -4,6 +4,7 @@
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -52,6 +53,30 @@ TEST(Elementwise, TensorsAndViews) {
   EXPECT_THAT(out, WithinUlps(reference, 1));
   EXPECT_THAT(out, CloseTo(reference).rtol(0.01));
   EXPECT_THAT(out, CloseTo(list("float64", {1, 2, 3})).rtol(0.01));
+}
+
+TEST(Elementwise, ArraysOfCppAreTaken) {
+  const float plain[2][2] = {{1, 2}, {3, 4}};
+  const std::array<float, 4> array = {1, 2, 3, 4};
+  EXPECT_THAT(plain, CloseTo(plain));
+  EXPECT_THAT(array, CloseTo(std::vector<float>{1, 2, 3, 4}));
+  EXPECT_THAT(array, Not(CloseTo(plain))) << "the shapes differ";
+}
+
+// Bytes may be codes of a float8 format: whoever sees them fail as integers is told.
+TEST(Elementwise, BytesMayBeCodes) {
+  const std::vector<std::uint8_t> codes = {0x38, 0x40}, others = {0x38, 0x41};
+  const char* const hint =
+      "\nThe output's bytes were compared as integers. If they are codes of a format, give a view: "
+      "view_bits(out, assay::format_named(\"float8_e4m3fn\"), shape).";
+  EXPECT_THAT(explanation(codes, CloseTo(others)), HasSubstr(hint));
+  EXPECT_THAT(explanation(codes, SnrAtLeast(others, 90)), HasSubstr(hint));
+  EXPECT_THAT(explanation(codes, CloseTo(codes)), Not(HasSubstr(hint)));
+  const Format& e4m3 = format_named("float8_e4m3fn");
+  EXPECT_THAT(explanation(view_bits(codes, e4m3), BitEqual(view_bits(others, e4m3))),
+              Not(HasSubstr(hint)));
+  const std::vector<std::int8_t> integers = {1, 2}, other_integers = {1, 3};
+  EXPECT_THAT(explanation(integers, CloseTo(other_integers)), Not(HasSubstr(hint)));
 }
 
 // The largest distance of 64-bit integers is printed in full, and a limit of one less rejects it.

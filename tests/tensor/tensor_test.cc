@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <numeric>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -100,6 +102,57 @@ TEST(ViewTest, SpansOfEveryKind) {
   EXPECT_TRUE(view(std::span<const float>()).values().empty());
 }
 
+TEST(ViewTest, ArraysOfEveryKind) {
+  const std::array<float, 4> array = {0, 1, 2, 3};
+  float plain[] = {0, 1, 2, 3};
+  const float rows[2][3] = {{0, 1, 2}, {3, 4, 5}};
+  const std::vector<double> expected = {0, 1, 2, 3};
+  EXPECT_EQ(view(array).values(), expected);
+  EXPECT_EQ(view(array, {2, 2}).shape, (Shape{2, 2}));
+  EXPECT_EQ(view(plain).values(), expected);
+  EXPECT_EQ(view(plain, {2, 2}).shape, (Shape{2, 2}));
+  EXPECT_EQ(view(rows).shape, (Shape{2, 3}));
+  EXPECT_EQ(view(rows).values(), (std::vector<double>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(view(rows, {6}).shape, (Shape{6}));
+  const float* pointer = plain;
+  EXPECT_EQ(view(pointer, {2, 2}, {1, 2}).values(), (std::vector<double>{0, 2, 1, 3}));
+  EXPECT_EQ(error_of([&] {
+              view(plain, {2, 3});
+            }),
+            "shape [2, 3] needs 6 elements, but the data has 4")
+      << "an array, unlike a pointer, has a length";
+}
+
+template <typename T>
+concept HasView = requires(T&& t) {
+  view(std::forward<T>(t));
+};
+template <typename T>
+concept HasShapedView = requires(T&& t) {
+  view(std::forward<T>(t), Shape{});
+};
+template <typename T>
+concept HasBits = requires(T&& t) {
+  view_bits(std::forward<T>(t), format_named("uint32"));
+  view_bits(std::forward<T>(t), format_named("uint32"), Shape{});
+};
+
+// The elements of a temporary are gone when its view is used.
+TEST(ViewTest, OfATemporaryDoesNotCompile) {
+  using Owners = std::tuple<std::vector<std::uint32_t>, std::array<std::uint32_t, 3>>;
+  const auto test_owner = [](auto owner) {
+    using T = decltype(owner);
+    EXPECT_TRUE(HasView<T&> && HasView<const T&> && HasShapedView<T&> && HasBits<const T&>);
+    EXPECT_FALSE(HasView<T> || HasView<const T> || HasShapedView<T> || HasBits<T>);
+  };
+  std::apply([&](auto... owners) { (test_owner(owners), ...); }, Owners());
+  EXPECT_TRUE(HasView<Tensor&>);
+  EXPECT_FALSE(HasView<Tensor>);
+  // A span or a view owns nothing.
+  EXPECT_TRUE(HasView<std::span<std::uint32_t>> && HasBits<std::span<std::uint32_t>>);
+  EXPECT_TRUE(HasView<TensorView>);
+}
+
 TEST(ViewTest, BitPatternsWithAFormat) {
   const std::vector<std::uint16_t> patterns = {0x3f80, 0xbfc0};
   const std::span<const std::uint16_t> span(patterns);
@@ -120,13 +173,14 @@ TEST(ViewTest, BitPatternsOfVectorsAndSpansOfEveryKind) {
   EXPECT_EQ(view_bits(std::span<std::uint16_t>(patterns), bf16).values(), expected);
   EXPECT_EQ(view_bits(std::span<const std::uint16_t>(patterns), bf16).values(), expected);
   EXPECT_EQ(view_bits(std::span<std::uint16_t, 2>(patterns), bf16).values(), expected);
-  EXPECT_EQ(view_bits(std::vector<std::uint8_t>{0x38, 0xb8}, format_named("float8_e4m3fn")).shape,
-            (Shape{2}));
+  const std::array<std::uint8_t, 2> codes = {0x38, 0xb8};
+  EXPECT_EQ(view_bits(codes, format_named("float8_e4m3fn")).values(),
+            (std::vector<double>{1, -1}));
   // Unsigned integers can also hold the bits of integer formats.
-  EXPECT_EQ(view_bits(std::vector<std::uint16_t>{7, 32767}, format_named("int16")).values(),
-            (std::vector<double>{7, 32767}));
-  EXPECT_EQ(view_bits(std::vector<std::uint32_t>{7}, format_named("int32")).values(),
-            (std::vector<double>{7}));
+  const std::uint16_t words[] = {7, 32767};
+  EXPECT_EQ(view_bits(words, format_named("int16")).values(), (std::vector<double>{7, 32767}));
+  const std::uint32_t long_word[1][1] = {{7}};
+  EXPECT_EQ(view_bits(long_word, format_named("int32")).shape, (Shape{1, 1}));
   EXPECT_EQ(error_of([&] { view_bits(patterns, bf16, {3}); }),
             "shape [3] needs 3 elements, but the data has 2");
 }

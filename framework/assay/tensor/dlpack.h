@@ -82,13 +82,19 @@ concept DlpackTensor = requires(const T& t) {
 
 template <DlpackTensor T>
 TensorView view(const T& t) {
-  return dlpack::view_of({t.data,
-                          {static_cast<std::int32_t>(t.device.device_type), t.device.device_id},
-                          t.ndim,
-                          {static_cast<std::uint8_t>(t.dtype.code), t.dtype.bits, t.dtype.lanes},
-                          t.shape,
-                          t.strides,
-                          t.byte_offset});
+  // One field after the other: nvcc does not compile nested braces here.
+  dlpack::DLTensor copy{};
+  copy.data = t.data;
+  copy.device.device_type = static_cast<std::int32_t>(t.device.device_type);
+  copy.device.device_id = t.device.device_id;
+  copy.ndim = t.ndim;
+  copy.dtype.code = static_cast<std::uint8_t>(t.dtype.code);
+  copy.dtype.bits = t.dtype.bits;
+  copy.dtype.lanes = t.dtype.lanes;
+  copy.shape = t.shape;
+  copy.strides = t.strides;
+  copy.byte_offset = t.byte_offset;
+  return dlpack::view_of(copy);
 }
 // DLManagedTensor and DLManagedTensorVersioned.
 template <typename T>

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <concepts>
 
 #include "assay/tensor/tensor.h"
 
@@ -26,6 +27,8 @@ using EigenClass = decltype(eigen_class(static_cast<const T*>(nullptr)));
 template <typename T>
 requires(Element<typename EigenClass<T>::Scalar> &&
          (int(EigenClass<T>::Flags) & Eigen::DirectAccessBit) != 0) struct ViewOf<T> {
+  // Matrices and arrays own their elements; maps, blocks and references do not.
+  static constexpr bool kOwns = std::derived_from<T, Eigen::PlainObjectBase<T>>;
   static TensorView of(const EigenClass<T>& m) {
     const Format& format = FormatOf<typename EigenClass<T>::Scalar>::get();
     const std::int64_t inner = m.innerStride(), outer = m.outerStride();

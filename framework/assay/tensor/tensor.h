@@ -1,18 +1,21 @@
 // Tensors: bytes, a format and a shape. A view owns nothing; a Tensor owns its bytes.
 //
 //   std::vector<float> y = ...;
-//   TensorView v = view(y, {64, 512});                 // std::vector or std::span, with a shape
+//   TensorView v = view(y, {64, 512});                 // vector, span or array, with a shape
 //   TensorView t = view(pointer, {64, 512}, {1, 64});  // raw pointer, strides in elements
 //   TensorView b = view_bits(patterns, format_named("bfloat16"), {64, 512});  // of uint16_t
 //   Tensor x(format_named("bfloat16"), {64, 512});
 #pragma once
 
+#include <array>
 #include <complex>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -163,69 +166,94 @@ concept Element = requires {
 // without gaps. Throws Refusal if strides and shape differ in length.
 TensorView view_bytes(const void* data, const Format& format, Shape shape, Strides strides = {});
 
-template <Element T>
-TensorView view(const T* data, Shape shape, Strides strides = {}) {
-  return view_bytes(data, FormatOf<T>::get(), std::move(shape), std::move(strides));
+template <typename Pointer>
+requires(std::is_pointer_v<Pointer>&& Element<std::remove_pointer_t<Pointer>>) TensorView
+    view(const Pointer& data, Shape shape, Strides strides = {}) {
+  return view_bytes(data, FormatOf<std::remove_cv_t<std::remove_pointer_t<Pointer>>>::get(),
+                    std::move(shape), std::move(strides));
 }
 
-// Returns a view of contiguous elements with a shape. Without a shape, it is a vector of the span's
-// length. Throws Refusal if the shape does not have exactly the span's number of
+// True for the types of C++ that hold elements one by one in memory: std::span, std::vector,
+// std::array and arrays of C. std::vector<bool> does not.
+template <typename T>
+inline constexpr bool kIsSequence = false;
+template <typename T, std::size_t kExtent>
+inline constexpr bool kIsSequence<std::span<T, kExtent>> = true;
+template <typename T, typename Allocator>
+inline constexpr bool kIsSequence<std::vector<T, Allocator>> = !std::same_as<T, bool>;
+template <typename T, std::size_t kCount>
+inline constexpr bool kIsSequence<std::array<T, kCount>> = true;
+template <typename T, std::size_t kCount>
+inline constexpr bool kIsSequence<T[kCount]> = true;
+
+// The type of a sequence's elements. That of an array of arrays is the innermost array's.
+template <typename T>
+using SequenceElement = std::remove_cv_t<std::remove_all_extents_t<
+    std::remove_pointer_t<decltype(std::data(std::declval<const T&>()))>>>;
+// A sequence of numbers that have a format, and one of unsigned integers, which may be bit
+// patterns.
+template <typename T>
+concept Sequence = kIsSequence<T> && Element<SequenceElement<T>>;
+template <typename T>
+concept PatternSequence = kIsSequence<T> && std::is_unsigned_v<SequenceElement<T>>;
+
+// The number of elements, and the shape without one that the caller gives: a vector, or the extents
+// of an array of arrays.
+template <typename T>
+std::size_t sequence_count(const T& elements) {
+  if constexpr (std::is_array_v<T>) return sizeof(T) / sizeof(SequenceElement<T>);
+  return std::size(elements);
+}
+template <typename T, std::size_t... kRank>
+Shape array_shape(std::index_sequence<kRank...>) {
+  return {static_cast<std::int64_t>(std::extent_v<T, kRank>)...};
+}
+template <typename T>
+Shape sequence_shape(const T& elements) {
+  if constexpr (std::is_array_v<T>) {
+    return array_shape<T>(std::make_index_sequence<std::rank_v<T>>());
+  }
+  return {static_cast<std::int64_t>(std::size(elements))};
+}
+
+// Returns a view of contiguous elements. Throws Refusal if the shape does not have exactly `count`
 // elements.
 TensorView view_span(const void* data, std::size_t count, const Format& format, Shape shape);
 
-// Return a view of a span's elements. These must be stored one by one in memory, which
-// std::vector<bool> does not do.
-template <Element T, std::size_t kExtent>
-TensorView view(std::span<T, kExtent> elements) {
-  return view_span(elements.data(), elements.size(), FormatOf<std::remove_cv_t<T>>::get(),
-                   {static_cast<std::int64_t>(elements.size())});
+// Return a view of a sequence: vector, span, std::array or array of C. Without a shape, it is a
+// vector of the sequence's length; an array of arrays has the shape of its extents.
+template <Sequence T>
+TensorView view(const T& elements, Shape shape) {
+  return view_span(std::data(elements), sequence_count(elements),
+                   FormatOf<SequenceElement<T>>::get(), std::move(shape));
 }
-template <Element T, std::size_t kExtent>
-TensorView view(std::span<T, kExtent> elements, Shape shape) {
-  return view_span(elements.data(), elements.size(), FormatOf<std::remove_cv_t<T>>::get(),
-                   std::move(shape));
+template <Sequence T>
+TensorView view(const T& elements) {
+  return view(elements, sequence_shape(elements));
 }
+
 // Returns a view of bit patterns that C++ has no type for, with the format that gives them their
 // meaning. The patterns are unsigned integers as wide as the format's elements. Without a shape,
-// the view is a vector. Throws Refusal if the widths differ.
+// the view is as that of numbers. Throws Refusal if the widths differ.
 //
 //   std::vector<std::uint16_t> y = ...;
 //   view_bits(y, format_named("bfloat16"), {64, 512});
 TensorView view_patterns(const void* patterns, std::size_t count, std::size_t width,
                          const Format& format, Shape shape);
 
-template <typename T, std::size_t kExtent>
-requires std::is_unsigned_v<T> TensorView view_bits(std::span<T, kExtent> patterns,
-                                                    const Format& format, Shape shape) {
-  return view_patterns(patterns.data(), patterns.size(), sizeof(T), format, std::move(shape));
+template <PatternSequence T>
+TensorView view_bits(const T& patterns, const Format& format, Shape shape) {
+  return view_patterns(std::data(patterns), sequence_count(patterns), sizeof(SequenceElement<T>),
+                       format, std::move(shape));
 }
-template <typename T, std::size_t kExtent>
-requires std::is_unsigned_v<T> TensorView view_bits(std::span<T, kExtent> patterns,
-                                                    const Format& format) {
-  return view_bits(patterns, format, {static_cast<std::int64_t>(patterns.size())});
-}
-template <typename T>
-requires(std::is_unsigned_v<T> && !std::same_as<T, bool>) TensorView
-    view_bits(const std::vector<T>& patterns, const Format& format, Shape shape) {
-  return view_bits(std::span<const T>(patterns), format, std::move(shape));
-}
-template <typename T>
-requires(std::is_unsigned_v<T> && !std::same_as<T, bool>) TensorView
-    view_bits(const std::vector<T>& patterns, const Format& format) {
-  return view_bits(std::span<const T>(patterns), format);
+template <PatternSequence T>
+TensorView view_bits(const T& patterns, const Format& format) {
+  return view_bits(patterns, format, sequence_shape(patterns));
 }
 
-template <Element T>
-requires(!std::same_as<T, bool>) TensorView view(const std::vector<T>& elements) {
-  return view(std::span<const T>(elements));
-}
-template <Element T>
-requires(!std::same_as<T, bool>) TensorView view(const std::vector<T>& elements, Shape shape) {
-  return view(std::span<const T>(elements), std::move(shape));
-}
-
-// Makes tensors of another library viewable: a specialisation has `static TensorView of(const T&)`.
-// tensor/eigen.h specialises it for Eigen's matrices, and a team may do so for its own classes.
+// Makes tensors of another library viewable: a specialisation has `static TensorView of(const T&)`,
+// and `static constexpr bool kOwns = true` if the elements end with the object. tensor/eigen.h
+// specialises it for Eigen's matrices, and a team may do so for its own classes.
 template <typename T>
 struct ViewOf;
 
@@ -236,5 +264,31 @@ TensorView view(const T& tensor) { return ViewOf<T>::of(tensor); }
 // Return the argument as a view, so that generic code may call view() on any argument.
 inline TensorView view(const TensorView& v) { return v; }
 inline TensorView view(const Tensor& t) { return t.view(); }
+
+// True for types whose elements end with the object.
+template <typename T>
+inline constexpr bool kOwnsElements = kIsSequence<T>;
+template <typename T, std::size_t kExtent>
+inline constexpr bool kOwnsElements<std::span<T, kExtent>> = false;
+template <>
+inline constexpr bool kOwnsElements<Tensor> = true;
+template <typename T>
+requires(ViewOf<T>::kOwns) inline constexpr bool kOwnsElements<T> = true;
+
+// A view of a temporary would be left without its elements. Keep the object in a variable, or pass
+// it to the matcher itself: CloseTo(kernel()) copies it.
+template <typename T>
+requires(kOwnsElements<T>) TensorView view(const T&& temporary)
+= delete;
+template <typename T>
+requires(kOwnsElements<T>) TensorView view(const T&& temporary, Shape shape)
+= delete;
+template <typename T>
+requires(kOwnsElements<T>) TensorView view_bits(const T&& temporary, const Format& format)
+= delete;
+template <typename T>
+requires(kOwnsElements<T>) TensorView
+    view_bits(const T&& temporary, const Format& format, Shape shape)
+= delete;
 
 }  // namespace assay

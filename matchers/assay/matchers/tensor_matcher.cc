@@ -55,13 +55,18 @@ std::vector<std::string> notes_of(const CaseReport& of) {
   return notes;
 }
 
-bool explain_match(const MatchReport& report, testing::MatchResultListener* listener) {
+bool explain_match(const MatchReport& report, testing::MatchResultListener* listener,
+                   bool may_be_codes) {
   *listener << "which " << std::string(outcome_verb(report.outcome)) << ": " << report.text;
   if (report.outcome == Outcome::kPass) {
     // EXPECT_THAT may call again for the explanation, which would add the notes twice. So only the
     // first call adds them.
     if (!listener->IsInterested()) tell_notes(report.notes);
     return true;
+  }
+  if (may_be_codes) {
+    *listener << "\nThe output's bytes were compared as integers. If they are codes of a format, "
+                 "give a view: view_bits(out, assay::format_named(\"float8_e4m3fn\"), shape).";
   }
   if (const std::string command = current_test_command(); !command.empty()) {
     *listener << "\nreproduce: " << command;

@@ -5,11 +5,12 @@
 #include <gmock/gmock.h>
 
 #include <concepts>
+#include <cstdint>
 #include <memory>
 #include <ostream>
-#include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "assay/cases/case.h"
@@ -28,8 +29,8 @@ concept Viewable = requires(const T& t) {
 // Types whose eval() gives a type with a view(), such as expressions of Eigen.
 template <typename T>
 concept Evaluable = requires(const T& t) {
-  view(t.eval());
-};
+  t.eval();
+} && Viewable<std::remove_cvref_t<decltype(std::declval<const T&>().eval())>>;
 // Several tensors by name, such as a std::map<std::string, T> or a std::vector of pairs.
 template <typename T>
 concept NamedTensors = requires(const T& all, const typename T::value_type& named) {
@@ -41,16 +42,18 @@ struct NamedView {
   std::string name;
   TensorView tensor;
 };
-// The number of bits of the unsigned integers of a vector or span that could be bit patterns as
-// well as numbers, such as 16. It is 0 for any other type, and if assay has a format for these
-// integers.
+// The number of bits of the unsigned integers of a sequence that could be bit patterns as well as
+// numbers, such as 16. It is 0 for any other type, and if assay has a format for these integers.
 template <typename T>
 inline constexpr int kPatternBits = 0;
-template <typename T, std::size_t kExtent>
-inline constexpr int kPatternBits<std::span<T, kExtent>> =
-    std::is_unsigned_v<T> && !Element<T> ? 8 * static_cast<int>(sizeof(T)) : 0;
+template <PatternSequence T>
+requires(!Element<SequenceElement<T>>) inline constexpr int kPatternBits<T> =
+    8 * static_cast<int>(sizeof(SequenceElement<T>));
+// True for sequences of std::uint8_t, which are compared as integers but may hold codes of float8.
 template <typename T>
-inline constexpr int kPatternBits<std::vector<T>> = kPatternBits<std::span<T>>;
+inline constexpr bool kMayBeCodes = false;
+template <PatternSequence T>
+inline constexpr bool kMayBeCodes<T> = std::same_as<SequenceElement<T>, std::uint8_t>;
 
 // Makes the compiler print advice instead of template errors if T is not a tensor that a matcher
 // accepts.
@@ -94,7 +97,10 @@ class Reference {
     using Type = std::remove_cvref_t<T>;
     require_tensor<Type>();
     if constexpr (!Viewable<Type>) {
-      if constexpr (Evaluable<Type>) keep(view(reference.eval()));
+      if constexpr (Evaluable<Type>) {
+        const auto evaluated = reference.eval();
+        keep(view(evaluated));
+      }
     } else if constexpr (std::is_lvalue_reference_v<T> || std::same_as<T, TensorView>) {
       view_ = view(reference);
     } else {
@@ -145,7 +151,10 @@ std::vector<std::string> notes_of(const CaseReport& report);
 // Writes the report to the listener. If the outcome is not a pass, also writes the command that
 // repeats the current test. Returns true for a pass. The notes of a pass are recorded by
 // tell_notes() if the listener wants no explanation, as in the first call of EXPECT_THAT.
-bool explain_match(const MatchReport& report, testing::MatchResultListener* listener);
+//
+// If `may_be_codes` is true, the text of a failure says how codes are compared as numbers.
+bool explain_match(const MatchReport& report, testing::MatchResultListener* listener,
+                   bool may_be_codes = false);
 
 // The GoogleTest interface of a matcher. `Derived` has
 //   MatchReport check(const TensorView& actual) const;
@@ -179,9 +188,9 @@ class TensorMatcher {
     } else {
       return with_view(actual, [&](const TensorView& v) {
         if constexpr (requires(const Derived& matcher) { matcher.check(v, words); }) {
-          return explain_match(self().check(v, words), listener);
+          return explain_match(self().check(v, words), listener, kMayBeCodes<T>);
         } else {
-          return explain_match(self().check(v), listener);
+          return explain_match(self().check(v), listener, kMayBeCodes<T>);
         }
       });
     }

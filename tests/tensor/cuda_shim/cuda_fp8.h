@@ -1,0 +1,9 @@
+// Stands for CUDA's header of the same name, where there is no CUDA: types with the bits alone.
+#pragma once
+
+struct __nv_fp8_e4m3 {  // NOLINT: CUDA's name
+  unsigned char bits;
+};
+struct __nv_fp8_e5m2 {  // NOLINT: CUDA's name
+  unsigned char bits;
+};
