@@ -1,5 +1,5 @@
-// Views of std::mdspan. Where the standard library has none (before C++23's), this header declares
-// nothing.
+// Views of std::mdspan. This header declares nothing if the standard library has no std::mdspan, as
+// before C++23.
 //
 //   std::mdspan y(pointer, 64, 512);
 //   EXPECT_THAT(y, CloseTo(reference));
@@ -14,7 +14,7 @@
 
 namespace assay {
 
-// The view of an mdspan whose layout has strides, and whose elements lie in memory as they are.
+// The view of an mdspan whose layout has strides and whose accessor is the default one.
 template <typename T, typename Extents, typename Layout>
 requires(Element<T>&& std::mdspan<T, Extents, Layout>::is_always_strided()) struct ViewOf<
     std::mdspan<T, Extents, Layout>> {

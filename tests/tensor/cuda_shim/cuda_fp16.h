@@ -1,4 +1,4 @@
-// Stands for CUDA's header of the same name, where there is no CUDA: a type with the bits alone.
+// A replacement for CUDA's header of the same name, for machines without CUDA: a type with its bits.
 #pragma once
 
 struct __half {  // NOLINT: CUDA's name

@@ -1,4 +1,4 @@
-// Stands for CUDA's header of the same name, where there is no CUDA: types with the bits alone.
+// A replacement for CUDA's header of the same name, for machines without CUDA: types with their bits.
 #pragma once
 
 struct __nv_fp8_e4m3 {  // NOLINT: CUDA's name
