@@ -1,8 +1,10 @@
 # assay_add_dataset_tests(target
 #   DATASETS file.h5...    golden files; each case becomes a CTest test <target>.<file>.<case>
 #   [MACHINE m]            tests the operators' emulation on this machine, not the target's functions;
-#                          the tests are <target>.<file>.<machine>.<case>, labelled by the machine
+#                          the tests are <target>.<file>.<machine>.<case>, labelled by the machine.
+#                          own.json is the machine of a file (docs/machines.md)
 #   [STANDARD s...]        judged by these standards instead of the cases' own; "ulp(4)" in quotes
+#   [STANDARDS own.json]   a file of more standards, which STANDARD may name (docs/judging.md)
 #   [REFERENCE_IMPLEMENTATION producer]   whose recorded output dual-benchmark standards compare with
 #   [ABFT [threshold]]     checks matrix products by checksums as well (`assay list thresholds`)
 #   [SAMPLE rows=n,seed=n] products and attention without a golden result: so many rows are judged
@@ -16,11 +18,11 @@
 # glob that matches none, is a failing test. A keyword whose value is empty is an error, for it is
 # mostly a variable that is not set.
 function(assay_add_dataset_tests target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE" "CASES;MACHINE;REFERENCE_IMPLEMENTATION;SAMPLE" "DATASETS;STANDARD;ABFT;LABELS;PROPERTIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE" "CASES;MACHINE;STANDARDS;REFERENCE_IMPLEMENTATION;SAMPLE" "DATASETS;STANDARD;ABFT;LABELS;PROPERTIES")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "assay_add_dataset_tests(${target}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
   endif()
-  foreach(keyword CASES MACHINE REFERENCE_IMPLEMENTATION SAMPLE DATASETS STANDARD ABFT LABELS PROPERTIES)
+  foreach(keyword CASES MACHINE STANDARDS REFERENCE_IMPLEMENTATION SAMPLE DATASETS STANDARD ABFT LABELS PROPERTIES)
     set(empty FALSE)
     if(keyword IN_LIST ARGN)
       list(FIND arg_${keyword} "" at)
@@ -38,7 +40,14 @@ function(assay_add_dataset_tests target)
     message(FATAL_ERROR "assay_add_dataset_tests(${target}): DATASETS needs at least one file")
   endif()
   set(options)
+  if(arg_STANDARDS)
+    get_filename_component(file ${arg_STANDARDS} ABSOLUTE)
+    list(APPEND options --standards ${file})
+  endif()
   foreach(standard IN LISTS arg_STANDARD)
+    if(standard MATCHES "\\.json:")  # a standard of a file
+      get_filename_component(standard ${standard} ABSOLUTE)
+    endif()
     list(APPEND options --standard ${standard})
   endforeach()
   if(arg_REFERENCE_IMPLEMENTATION)
@@ -56,13 +65,20 @@ function(assay_add_dataset_tests target)
     list(APPEND options --case ${arg_CASES})
   endif()
   set(machine)
+  set(machine_label)
   if(arg_MACHINE)
-    list(APPEND options --machine ${arg_MACHINE})
     # hopper,kept_bits=24 is part of a file's name too.
-    string(REGEX REPLACE "[^A-Za-z0-9_=]" "_" machine ${arg_MACHINE})
+    get_filename_component(machine ${arg_MACHINE} NAME)
+    string(REPLACE ".json" "" machine ${machine})
+    set(machine_label ${machine})
+    string(REGEX REPLACE "[^A-Za-z0-9_=]" "_" machine ${machine})
+    if(arg_MACHINE MATCHES "\\.json")  # the machine of a file
+      get_filename_component(arg_MACHINE ${arg_MACHINE} ABSOLUTE)
+    endif()
+    list(APPEND options --machine ${arg_MACHINE})
     string(PREPEND machine ".")
   endif()
-  set(whole_labels ${arg_LABELS} ${arg_MACHINE})
+  set(whole_labels ${arg_LABELS} ${machine_label})
   foreach(dataset IN LISTS arg_DATASETS)
     get_filename_component(file ${dataset} ABSOLUTE)
     get_filename_component(stem ${dataset} NAME_WLE)

@@ -9,9 +9,9 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/judge/standards.h"
+#include "assay/judge/standards_file.h"
 #include "assay/report/audit_report.h"
 #include "assay/wire/audit_results.h"
-#include "assay/wire/standards_file.h"
 #include "audit_program.h"
 #include "audit_subjects.h"
 #include "status_line.h"
@@ -81,7 +81,7 @@ Targets make_targets(const AuditCommandOptions& o, const ScratchFolder& scratch)
     add(std::move(made), known, "");
   }
   GateRequest request;
-  if (!o.standards.empty()) request.bounds.custom = wire::read_standards(o.standards);
+  if (!o.standards.empty()) request.bounds.custom = read_standards(o.standards);
   if (!o.files.machine.empty()) request.machine = &machine_named(o.files.machine);
   request.reference_implementation = o.reference_implementation;
   for (const std::string& word : target_words(o)) {

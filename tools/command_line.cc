@@ -10,8 +10,8 @@
 #include "assay/abft/threshold.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
+#include "assay/machine/machine_file.h"
 #include "assay/simd/targets.h"
-#include "assay/wire/machine_file.h"
 #include "commit.h"
 #include "help.h"
 #include "sources.h"
@@ -89,7 +89,6 @@ std::vector<std::string> tools::own_words(std::vector<std::string> arguments) {
 }
 
 void tools::add_commands(Context& context) {
-  wire::use_machine_files();
   for (const Command& row : kCommands) {
     row.add(context);
     CLI::App* command = context.app.get_subcommands({}).back();

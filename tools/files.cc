@@ -13,7 +13,7 @@
 #include "assay/base/temporary_file.h"
 #include "assay/base/text.h"
 #include "assay/datasets/arrays/array_file.h"
-#include "assay/wire/machine_file.h"
+#include "assay/machine/machine_file.h"
 
 namespace assay::tools {
 namespace {
@@ -203,7 +203,7 @@ std::string FileOptions::clear(const CLI::App& command,
           refuse_input(value);
         }
       }
-      if (wire::is_place_of_machine(target.path)) {
+      if (is_place_of_machine(target.path)) {
         refuse(
             formatted("{} is in a folder of machine files (ASSAY_MACHINES); {} must lie elsewhere",
                       target.path, option));

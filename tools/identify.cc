@@ -12,9 +12,9 @@
 #include "assay/datasets/layouts/open_cases.h"
 #include "assay/gate/known_failures.h"
 #include "assay/identify/probes.h"
+#include "assay/machine/machine_file.h"
 #include "assay/report/identification.h"
 #include "assay/wire/identification.h"
-#include "assay/wire/machine_file.h"
 #include "tools.h"
 
 namespace assay::tools {
@@ -22,7 +22,7 @@ namespace {
 
 struct IdentifyOptions {
   std::string file, glob, family, producer, json, out;
-  wire::MachineRecord record;
+  MachineRecord record;
   int threads = 0;
 };
 
@@ -92,10 +92,10 @@ void write_machine(const std::vector<identify::Finding>& findings, const Identif
   if (rows.empty()) {
     refuse("--out {}: no model was found, so nothing was written", o.out);
   }
-  wire::MachineRecord record = o.record;
+  MachineRecord record = o.record;
   record.date = today();
   record.evidence = o.file;
-  write_file(o.out, wire::machine_json(record, rows, bias_first));
+  write_file(o.out, machine_json(record, rows, bias_first));
 }
 
 // Reads the cases that match the options, as cases with one output each. If a producer was given,

@@ -12,13 +12,13 @@
 #include "assay/judge/draw_distribution.h"
 #include "assay/judge/published_standards.h"
 #include "assay/judge/standards.h"
+#include "assay/judge/standards_file.h"
 #include "assay/machine/function_error.h"
+#include "assay/machine/machine_file.h"
 #include "assay/machine/vector.h"
 #include "assay/op/attributes.h"
 #include "assay/op/operator.h"
 #include "assay/tensor/distribution.h"
-#include "assay/wire/machine_file.h"
-#include "assay/wire/standards_file.h"
 #include "sources.h"
 #include "tools.h"
 
@@ -266,7 +266,7 @@ std::string machines_text() {
   std::string out;
   std::vector<const Machine*> all;
   for (const Machine& m : machines()) all.push_back(&m);
-  for (const Machine* m : wire::folder_machines()) all.push_back(m);
+  for (const Machine* m : folder_machines()) all.push_back(m);
   for (const Machine* machine : all) {
     const Machine& m = *machine;
     out += formatted("{}: {}\n  source: {}\n", m.name, printable_sentence(m.summary),
@@ -517,7 +517,7 @@ void add_list(Context& context) {
     if (!json->empty() && *what != "standards") {
       refuse("--json writes only the table of standards: assay list standards --json FILE");
     }
-    write_result(*json, [] { return wire::standards_json(standards()); });
+    write_result(*json, [] { return standards_json(standards()); });
     if (*json != "-") {
       print_result(context, row_named("table", kTables, *what).text(),
                    json->empty() ? formatted("the table of {}", *what)

@@ -23,8 +23,8 @@
 #include "assay/datasets/checks/file_check.h"
 #include "assay/datasets/store/file_look.h"
 #include "assay/judge/standards.h"
+#include "assay/judge/standards_file.h"
 #include "assay/report/gate_text.h"
-#include "assay/wire/standards_file.h"
 
 namespace assay::tools {
 namespace {
@@ -339,7 +339,7 @@ BoundRequest ToleranceOptions::request() const {
   request.max_mismatches = max_mismatches;
   request.max_mismatch_fraction = max_mismatch_fraction;
   request.max_blind = max_blind;
-  if (!file.empty()) request.custom = wire::read_standards(file);
+  if (!file.empty()) request.custom = read_standards(file);
   check_request(request);
   return request;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/text.h"
 #include "assay/datasets/store/dataset_file.h"
 #include "assay/gate/bounds.h"
 #include "assay/gate/case_report.h"

@@ -8,8 +8,8 @@
 #include "assay/base/words.h"
 #include "assay/gate/close_to.h"
 #include "assay/gate/product_gate.h"
+#include "assay/judge/standards_file.h"
 #include "assay/report/report.h"
-#include "assay/wire/standards_file.h"
 #include "case.h"
 #include "module.h"
 
@@ -57,7 +57,7 @@ BoundRequest take_bounds(py::dict& options) {
     request.infinity = infinity_named(*infinity, "infinity");
   }
   if (const py::object standards = taken(options, "standards"); !standards.is_none()) {
-    request.custom = wire::read_standards(path_of(standards));
+    request.custom = read_standards(path_of(standards));
   }
   request.nan_accepts = taken_as<bool>(options, "nan_accepts").value_or(false);
   check_request(request);

@@ -7,11 +7,11 @@
 #include "assay/format/format.h"
 #include "assay/judge/metric_table.h"
 #include "assay/judge/standards.h"
+#include "assay/judge/standards_file.h"
 #include "assay/machine/machine.h"
 #include "assay/op/attributes.h"
 #include "assay/op/operator.h"
 #include "assay/tensor/distribution.h"
-#include "assay/wire/standards_file.h"
 #include "module.h"
 
 namespace assay::python {
@@ -92,7 +92,7 @@ void define_tables(py::module_& m) {
          "The machines: name, summary, source, the input formats of the matrix unit.");
   m.def(
       "list_standards",
-      [] { return py::list(from_json(wire::standards_json(standards()))["standards"]); },
+      [] { return py::list(from_json(standards_json(standards()))["standards"]); },
       "The published standards, as a file of standards says them (docs/judging.md): name, why, "
       "repository, commit, path, dtypes, ... 'ulp(n)', 'bit_equal', 'accumulation(MACHINE)', "
       "'expected_error' and 'distribution(LAW,...)' are standards, too.");

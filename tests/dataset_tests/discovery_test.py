@@ -5,6 +5,7 @@
 
 PROGRAM is a built program whose main calls assay::run_dataset_tests. The project imports it, so nothing is compiled.
 """
+import json
 import os
 import pathlib
 import re
@@ -202,6 +203,28 @@ assay_add_dataset_tests(ops {arguments})
         self.assert_fails_saying("a: not_comparable: the matrix unit of ampere,kept_bits=23 takes")
         self.assertIn("1 tests failed out of 4", self.out)
 
+    def test_machines_and_standards_of_files(self):
+        """Files of machines and standards are found beside the CMakeLists.txt, and the reproducers name them."""
+        make_cases(self.data, ["a"])
+        with h5py.File(self.data, "r+") as f:
+            f["cases/a/golden"][0, 0] += 2
+        (self.root / "own unit.json").write_text(json.dumps(
+            {"schema": 1, "name": "team_unit", "matrix_unit": [{"input": "float32", "chunk": 4}]}))
+        (self.root / "own.json").write_text(json.dumps({"standards": [
+            {"name": name, "why": "a test", "dtypes": {"float32": {"atol": atol}}}
+            for name, atol in (("loose", 3), ("strict", 1))]}))
+        self.configure('DATASETS data.h5 MACHINE "own unit.json" STANDARDS own.json STANDARD loose)\n'
+                       'assay_add_dataset_tests(ops DATASETS data.h5 MACHINE "own unit.json,chunk=8" STANDARD '
+                       'own.json:strict)\n'
+                       "assay_add_dataset_tests(ops DATASETS data.h5 STANDARD own.json:loose WHOLE")
+        self.assertEqual(sorted(self.names()), ["ops.data", "ops.data.own_unit.a", "ops.data.own_unit_chunk=8.a"])
+        self.assert_fails_saying("a: fail: 1 of 64 elements")
+        self.assertIn("1 tests failed out of 3", self.out)
+        line = re.search(r"reproduce: (.*)", self.out).group(1)
+        done = subprocess.run(line, shell=True, capture_output=True, text=True, cwd="/")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("a: fail: 1 of 64 elements", done.stdout)
+
     def test_a_failing_emulation_has_a_reproducer(self):
         make_cases(self.data, ["a"])
         with h5py.File(self.data, "r+") as f:
@@ -216,7 +239,7 @@ assay_add_dataset_tests(ops {arguments})
 
     def test_empty_values_are_refused(self):
         make_cases(self.data, ["a"])
-        for keyword in ("CASES", "MACHINE", "REFERENCE_IMPLEMENTATION", "STANDARD", "ABFT", "LABELS", "PROPERTIES"):
+        for keyword in ("CASES", "MACHINE", "STANDARDS", "REFERENCE_IMPLEMENTATION", "STANDARD", "ABFT", "LABELS", "PROPERTIES"):
             refusal = f"the value of {keyword} is empty; is a variable not set?"
             self.configure(f'DATASETS data.h5 {keyword} "${{UNSET}}"', refused=refusal)
             if keyword != "ABFT":  # ABFT is also valid without a value
@@ -225,7 +248,7 @@ assay_add_dataset_tests(ops {arguments})
         self.configure('DATASETS ""', refused="the value of DATASETS is empty")
         self.configure("DATASETS data.h5 ABFT")
         self.assertEqual(self.ctest(), 0, self.out)
-        for option in ("--case", "--machine", "--standard", "--reference-implementation", "--abft", "--label", "--ctest"):
+        for option in ("--case", "--machine", "--standards", "--standard", "--reference-implementation", "--abft", "--label", "--ctest"):
             done = subprocess.run([PROGRAM, self.data, option, ""], capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stderr),
                              (2, f"error: {option}: the value is empty; is a variable not set?\n"))

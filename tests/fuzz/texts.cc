@@ -10,18 +10,18 @@
 #include "assay/fault/fault_text.h"
 #include "assay/judge/regate.h"
 #include "assay/judge/standards.h"
+#include "assay/judge/standards_file.h"
+#include "assay/machine/machine_file.h"
 #include "assay/tensor/distribution.h"
 #include "assay/wire/array_header.h"
 #include "assay/wire/baseline.h"
 #include "assay/wire/campaign_results_file.h"
 #include "assay/wire/gate_results.h"
 #include "assay/wire/known_failures_file.h"
-#include "assay/wire/machine_file.h"
 #include "assay/wire/manifest_file.h"
 #include "assay/wire/msprobe_file.h"
 #include "assay/wire/plan_file.h"
 #include "assay/wire/published_file.h"
-#include "assay/wire/standards_file.h"
 #include "target.h"
 
 namespace assay::fuzz {
@@ -102,18 +102,18 @@ void run_plan(std::span<const std::uint8_t> input) {
 
 void run_standards(std::span<const std::uint8_t> input) {
   const std::string text = text_of(input);
-  (void)refuses("standards", [&] { (void)wire::parse_standards(text, "own.json"); });
+  (void)refuses("standards", [&] { (void)parse_standards(text, "own.json"); });
 }
 
 void run_machine(std::span<const std::uint8_t> input) {
   const std::string text = text_of(input);
   std::vector<DotModel> dots;
-  if (refuses("machine", [&] { dots = wire::parse_machine(text, "own.json"); })) return;
-  wire::MachineRecord record;
+  if (refuses("machine", [&] { dots = parse_machine(text, "own.json"); })) return;
+  MachineRecord record;
   record.name = "again";
-  const auto written = [&] { return wire::machine_json(record, dots, assumed(true)); };
+  const auto written = [&] { return machine_json(record, dots, assumed(true)); };
   const std::string first = written();
-  if (refuses("machine", [&] { dots = wire::parse_machine(first, "again.json"); })) {
+  if (refuses("machine", [&] { dots = parse_machine(first, "again.json"); })) {
     finding("machine: what was written is refused");
   }
   hold_same("machine", first, written());

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/format/table.h"
 #include "assay/gate/case_outputs.h"
@@ -329,15 +330,11 @@ TEST(GateChecksums, ProducersThatAreNoMachines) {
 
 // A producer's name is looked up only in the table of machines. No file is read for it.
 TEST(GateChecksums, ProducersNameNoMachineFiles) {
-  static int asked = 0;
-  set_machine_finder([](std::string_view) -> const Machine* {
-    ++asked;
-    return &machine_named("hopper");
-  });
-  const Machine* found = machine_behind(constant_product(), {}, {.producer = "npu.yaml"});
-  set_machine_finder(nullptr);
-  EXPECT_EQ(found, nullptr);
-  EXPECT_EQ(asked, 0);
+  const std::string path = testing::TempDir() + "/npu.json";
+  write_file(path,
+             R"({"schema": 1, "name": "npu", "matrix_unit": [{"input": "fp16", "chunk": 4}]})");
+  EXPECT_EQ(machine_behind(constant_product(), {}, {.producer = path}), nullptr);
+  EXPECT_EQ(machine_named(path).name, "npu");
 }
 
 // The output that the operator computes keeps its operator. Any other output becomes an external

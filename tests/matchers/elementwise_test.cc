@@ -12,13 +12,16 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/file.h"
 #include "matchers/texts.h"
 
 namespace assay {
 namespace {
 
+using testing::_;
 using testing::AllOf;
 using testing::AnyOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -126,9 +129,6 @@ TEST(Elementwise, AnswersWithoutWordsAreTheSame) {
     expect_one_answer({1, 2}, CloseTo(reference).standard(standard), false);
     expect_one_answer(off, CloseTo(reference).standard(standard).standard("torch"), false);
   }
-  const auto unknown =
-      testing::SafeMatcherCast<const std::vector<float>&>(CloseTo(reference).standard("tortch"));
-  EXPECT_THROW((void)unknown.Matches(off), std::invalid_argument);
 }
 
 TEST(Elementwise, VectorsAndSpans) {
@@ -429,18 +429,42 @@ TEST(Elementwise, NegationsFailWithTheReason) {
 
 TEST(Elementwise, WrongUse) {
   const std::vector<float> out = {1, 2};
-  const auto message = [&](const ElementwiseMatcher& matcher) {
-    try {
-      matches(out, matcher);
-    } catch (const std::invalid_argument& e) {
-      return std::string(e.what());
-    }
-    return std::string("(nothing was thrown)");
+  const auto refused = [&](const auto& matcher) {
+    return failures_of([&] { EXPECT_THAT(out, matcher); });
   };
-  EXPECT_THAT(message(CloseTo(out).standard("toch")),
-              testing::StartsWith("unknown standard 'toch': did you mean 'torch'?"));
-  EXPECT_EQ(message(CloseTo(out).rtol(-1)),
-            "the request: rtol must be a number of at least 0, but it is -1");
+  // The assertion fails and names the reason. The failure before it is for assertions with Not(),
+  // which would pass.
+  EXPECT_THAT(
+      refused(CloseTo(out).standard("toch")),
+      ElementsAre(HasSubstr("a matcher cannot judge: unknown standard 'toch': did you mean "
+                            "'torch'?"),
+                  HasSubstr("{ 1, 2 }, which cannot be judged: unknown standard 'toch': did ")));
+  EXPECT_THAT(refused(Not(CloseTo(out).standard("toch"))),
+              ElementsAre(HasSubstr("a matcher cannot judge: unknown standard 'toch'")));
+  EXPECT_THAT(refused(CloseTo(out).rtol(-1)),
+              ElementsAre(_, HasSubstr("which cannot be judged: the request: rtol must be a number "
+                                       "of at least 0, but it is -1")));
+  EXPECT_THAT(refused(AbftClose(out).machine("hoper")),
+              ElementsAre(_, HasSubstr("cannot be judged: unknown machine 'hoper': did you mean "
+                                       "'hopper'?")));
+  EXPECT_THAT(refused(DrawnFrom("unform")),
+              ElementsAre(_, HasSubstr("which cannot be judged: unknown law 'unform'")));
+}
+
+// Standards and machines of the user's own files work by the file's path.
+TEST(Elementwise, FilesOfStandardsAndMachines) {
+  const std::string standards = testing::TempDir() + "/matcher_standards.json";
+  write_file(standards, R"({"standards": [{"name": "loose", "why": "a test",
+                         "dtypes": {"float32": {"rtol": 0.5}}}]})");
+  const std::vector<float> out = {1, 2}, near = {1.25, 2};
+  EXPECT_THAT(near, CloseTo(out).standard(standards + ":loose"));
+  EXPECT_THAT(near, MeetsStandard(standards + ":loose", out));
+  EXPECT_THAT(near, Not(CloseTo(out)));
+  const std::string machine = testing::TempDir() + "/matcher_machine.json";
+  write_file(machine, R"({"schema": 1, "name": "team_unit",
+                       "matrix_unit": [{"input": "float32", "chunk": 4}]})");
+  const std::vector<float> a = {1, 2, 3, 4}, c = {7, 10, 15, 22};
+  EXPECT_THAT(view(c, {2, 2}), AbftClose(view(a, {2, 2}), view(a, {2, 2})).machine(machine));
 }
 
 TEST(CurrentTest, Command) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <gmock/gmock.h>
+#include <gtest/gtest-spi.h>
 
 #include <limits>
 #include <string>
@@ -25,6 +26,22 @@ std::string explanation(const T& actual, const M& matcher) {
   testing::StringMatchResultListener listener;
   testing::SafeMatcherCast<const T&>(matcher).MatchAndExplain(actual, &listener);
   return listener.str();
+}
+
+// Returns the messages of the failures that the call adds to the current test, without adding them.
+template <typename Call>
+std::vector<std::string> failures_of(const Call& call) {
+  testing::TestPartResultArray results;
+  {
+    const testing::ScopedFakeTestPartResultReporter reporter(
+        testing::ScopedFakeTestPartResultReporter::INTERCEPT_ONLY_CURRENT_THREAD, &results);
+    call();
+  }
+  std::vector<std::string> messages;
+  for (int i = 0; i < results.size(); ++i) {
+    messages.emplace_back(results.GetTestPartResult(i).message());
+  }
+  return messages;
 }
 
 }  // namespace assay

@@ -71,9 +71,10 @@ NOT_DIRECTLY = {"wire": {"op"}}
 # free rooms may.
 LIBRARIES = [
     ("Eigen", r"(unsupported/)?Eigen/", "tensor"),
+    ("CUDA", r"cuda_\w+\.h$", "tensor"),
     ("Highway", r"hwy/", "simd"),
     ("fmt", r"fmt/", "base"),
-    ("nlohmann-json", r"nlohmann/", "wire"),
+    ("nlohmann-json", r"nlohmann/", "base"),
     ("Random123", r"Random123/", "base"),
     ("Boost", r"boost/", ("campaign", "judge")),
     ("HDF5", r"(hdf5/.*/)?(hdf5\w*|H5\w+)\.h$", "datasets/store"),
@@ -398,8 +399,10 @@ SELFTEST = [
             '#include <hwy/highway.h>\n#include <immintrin.h>\n#include "assay/base/text.h"\n',
         "framework/assay/tensor/eigen.h": H + "#include <Eigen/Core>\n",
         "framework/assay/judge/judge.h": H + '#include "assay/tensor/eigen.h"\n',
-        "framework/assay/wire/json.cc":
-            '#include <nlohmann/json.hpp>\n#include "assay/judge/judge.h"\n#include <sys/stat.h>\n',
+        "framework/assay/base/json.cc": '#include <nlohmann/json.hpp>\n#include <sys/stat.h>\n',
+        "framework/assay/wire/results.cc":
+            '#include "assay/judge/judge.h"\n#include "assay/base/json.h"\n',
+        "framework/assay/base/json.h": H,
         "framework/assay/framework.h": H + '#include "assay/judge/judge.h"\n',
         "datasets/assay/datasets/store/reader.cc": '#include <hdf5.h>\n#include "assay/framework.h"\n',
         "matchers/assay/matchers.h": H + '#include "assay/matchers/close.h"\n',

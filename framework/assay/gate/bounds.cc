@@ -9,6 +9,7 @@
 #include "assay/base/text.h"
 #include "assay/cases/product.h"
 #include "assay/judge/indices.h"
+#include "assay/judge/standards_file.h"
 #include "assay/machine/machine.h"
 #include "assay/op/operator.h"
 
@@ -307,6 +308,9 @@ std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
   std::vector<std::string> names = asked;
   if (!asked_standard) {
     names = case_standards(c);
+    if (std::ranges::any_of(names, [](const std::string& name) { return is_in_file(name); })) {
+      refuse_case(c.name, "its attribute 'standard' names a file, which only a request may do");
+    }
     if (names.empty()) names.push_back(case_standard.value_or(std::string(kDefaultStandard)));
   }
   std::vector<std::string> notes;

@@ -11,6 +11,7 @@
 #include "assay/judge/rule_table.h"
 #include "assay/judge/standards.h"
 #include "assay/judge/standards_ascend.h"
+#include "assay/judge/standards_file.h"
 #include "assay/judge/standards_others.h"
 
 namespace assay {
@@ -256,11 +257,11 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output,
     bound.round_expected = false;
     return bound;
   }
-  std::vector<std::string> names;
-  for (const CustomStandard& own : custom) {
-    if (own.name == name) return bound_of(own.view(), output, accumulations);
-    names.push_back(own.name);
+  if (const CustomStandard* own = find_custom_standard(name, custom)) {
+    return bound_of(own->view(), output, accumulations);
   }
+  std::vector<std::string> names;
+  for (const CustomStandard& own : custom) names.push_back(own.name);
   if (const Standard* s = find_standard(name)) return bound_of(*s, output, accumulations);
   for (const Standard& s : standards()) {
     names.emplace_back(s.name);
@@ -339,8 +340,8 @@ bool needs_operands(std::string_view name, std::span<const CustomStandard> custo
   if (parse_machine(name, kAccumulation) || parse_machine(name, kExpectedError)) return true;
   if (values_of_indices(name)) return true;
   if (const auto law = law_of_standard(name)) return !parse_law(*law).law->golden.empty();
-  for (const CustomStandard& own : custom) {
-    if (own.name == name) return own.rest.growth != Growth::kNone;
+  if (const CustomStandard* own = find_custom_standard(name, custom)) {
+    return own->rest.growth != Growth::kNone;
   }
   const Standard* const s = find_standard(name);
   return s != nullptr && s->growth != Growth::kNone;

@@ -97,10 +97,10 @@ class AccumulationsUnknown : public Refusal {
 };
 
 // Returns the bound that a standard ("torch", "ulp(4)", "bit_equal", "accumulation(hopper)",
-// "expected_error", "ttk_close,as_published") sets for outputs of a dtype. Returns nothing if the
-// standard has no row for the dtype. `accumulations` is 0 if the number is unknown. Throws
-// Refusal, which names the nearest known standard, if the standard is unknown. Throws
-// AccumulationsUnknown if the standard needs the number of accumulations and it is 0.
+// "expected_error", "ttk_close,as_published", "own.json:strict") sets for outputs of a dtype.
+// Returns nothing if the standard has no row for the dtype. `accumulations` is 0 if the number is
+// unknown. Throws Refusal, which names the nearest known standard, if the standard is unknown.
+// Throws AccumulationsUnknown if the standard needs the number of accumulations and it is 0.
 std::optional<Bound> standard_bound(std::string_view standard, const Format& output,
                                     std::int64_t accumulations = 0,
                                     std::span<const CustomStandard> custom = {});

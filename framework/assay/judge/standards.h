@@ -91,7 +91,7 @@ std::vector<std::string_view> other_names(const Standard& standard);
 // rule in words.
 std::vector<std::pair<std::string, std::string>> standard_rules(const Standard& standard);
 
-// A standard of the user's own, from a file (assay/wire/standards_file.h). It has the same rows.
+// A standard of the user's own, from a file (assay/judge/standards_file.h). It has the same rows.
 // Dtypes are names from the table of formats.
 struct CustomStandard {
   std::string name;

@@ -13,6 +13,7 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/format/rounding.h"
+#include "assay/machine/machine_file.h"
 
 namespace assay {
 namespace {
@@ -313,18 +314,10 @@ std::string why_no_model(const DotModel& m) {
 std::span<const Machine> machines() { return kMachines; }
 std::span<const UnitParameter> unit_parameters() { return kUnitParameters; }
 
-namespace {
-MachineFinder machine_finder = nullptr;
-}
-
-void set_machine_finder(MachineFinder finder) { machine_finder = finder; }
-
 const Machine& machine_named(std::string_view name) {
   if (name.find(',') != std::string_view::npos) return machine_variant(name);
-  const bool is_row = find_row(kMachines, name, &Machine::name) != nullptr;
-  if (!is_row && machine_finder != nullptr) {
-    if (const Machine* found = machine_finder(name)) return *found;
-  }
+  if (const Machine* row = find_row(kMachines, name, &Machine::name)) return *row;
+  if (const Machine* found = find_file_machine(name)) return *found;
   return row_named("machine", kMachines, name);
 }
 

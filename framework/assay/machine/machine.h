@@ -147,13 +147,11 @@ struct Machine {
 };
 
 std::span<const Machine> machines();
-// Finds machines that are not in the table. Returns nullptr for an unknown name. Set it once,
-// before other threads look up machines (wire/machine_file.h).
-using MachineFinder = const Machine* (*)(std::string_view name);
-void set_machine_finder(MachineFinder finder);
 
-// Returns a row of the table, a machine that the finder knows, or a variant of one of these. Throws
-// Refusal, which names the unknown word and the nearest known one.
+// Returns a row of the table, the machine of a file ("own.json"), a machine in the user's folders
+// by its name (docs/machines.md), or a variant of one of these. Throws Refusal, which names the
+// unknown word and the nearest known one, or what is wrong in the file. Throws std::runtime_error
+// if the file cannot be read. May be called by several threads.
 const Machine& machine_named(std::string_view name);
 // Returns a machine with other parameters of its matrix unit, such as
 // "ascend910b,chunk=8,order=pairwise". It lives as long as the program, and the same text returns

@@ -29,7 +29,7 @@ class AbftMatcher : public TensorMatcher<AbftMatcher>, public ProducerSetter<Abf
   AbftMatcher threshold(const std::string& spec) const;
   // Names the machine that computed the product, such as "hopper". Products of 8-bit floats are
   // refused without one. For other products the machine's accumulator tightens the bound. Overrides
-  // the machine of a case. Throws Refusal for a name that no machine has.
+  // the machine of a case. "own.json" is the machine of a file (docs/machines.md).
   AbftMatcher machine(const std::string& name) const;
   // Sets the bias if the matcher has two operands: N values that are added to each row of the
   // product.
@@ -90,7 +90,7 @@ class AbftMatcher : public TensorMatcher<AbftMatcher>, public ProducerSetter<Abf
   std::optional<int> groups_;
   std::optional<bool> columns_, confirm_;
   std::optional<double> delta_;
-  const Machine* machine_ = nullptr;
+  std::string machine_;
   const DotModel* model_ = nullptr;
 };
 

@@ -27,8 +27,7 @@ class DrawnFromMatcher : public TensorMatcher<DrawnFromMatcher> {
   std::optional<Reference> reference_;
 };
 
-// Checks draws of a law that needs only its parameters. Throws Refusal, when it is matched, if the
-// law does not exist.
+// Checks draws of a law that needs only its parameters.
 DrawnFromMatcher DrawnFrom(std::string law);
 // Checks draws of a law that needs a reference. For dropout this is the tensor from which values
 // are dropped, and for a categorical law the probabilities. If the reference is a case, its

@@ -72,7 +72,8 @@ class ElementwiseMatcher : public TensorMatcher<ElementwiseMatcher>,
 // (a std::map<std::string, Tensor>); each is judged by its own bound.
 ElementwiseMatcher CloseTo(Reference reference);
 // Matches if every element is within the bound of a published standard ("torch"; see `assay list
-// standards`). Throws Refusal, when it is matched, if the standard does not exist.
+// standards`), or of one of your own ("own.json:strict"; docs/judging.md). Fails the test if there
+// is no such standard.
 ElementwiseMatcher MeetsStandard(std::string name, Reference reference);
 // Matches if every element is at most `ulps` representable values of its format away from the
 // expected value. NaN matches nothing.

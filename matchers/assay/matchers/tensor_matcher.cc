@@ -1,5 +1,6 @@
 #include "assay/matchers/tensor_matcher.h"
 
+#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include "assay/base/text.h"
@@ -71,6 +72,17 @@ bool explain_match(const MatchReport& report, testing::MatchResultListener* list
   if (const std::string command = current_test_command(); !command.empty()) {
     *listener << "\nreproduce: " << command;
   }
+  return false;
+}
+
+bool explain_refusal(const Refusal& refusal, testing::MatchResultListener* listener) {
+  const testing::TestInfo* const test = testing::UnitTest::GetInstance()->current_test_info();
+  if (test == nullptr) throw;
+  // EXPECT_THAT asks a first time without a listener that is interested.
+  if (!listener->IsInterested()) {
+    ADD_FAILURE_AT(test->file(), test->line()) << "a matcher cannot judge: " << refusal.what();
+  }
+  *listener << "which cannot be judged: " << refusal.what();
   return false;
 }
 

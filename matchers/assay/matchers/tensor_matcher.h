@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/cases/case.h"
 #include "assay/judge/verdict.h"
 #include "assay/tensor/dlpack.h"
@@ -30,7 +31,8 @@ concept Viewable = requires(const T& t) {
 template <typename T>
 concept Evaluable = requires(const T& t) {
   t.eval();
-} && Viewable<std::remove_cvref_t<decltype(std::declval<const T&>().eval())>>;
+}
+&&Viewable<std::remove_cvref_t<decltype(std::declval<const T&>().eval())>>;
 // Several tensors by name, such as a std::map<std::string, T> or a std::vector of pairs.
 template <typename T>
 concept NamedTensors = requires(const T& all, const typename T::value_type& named) {
@@ -156,6 +158,10 @@ std::vector<std::string> notes_of(const CaseReport& report);
 bool explain_match(const MatchReport& report, testing::MatchResultListener* listener,
                    bool may_be_codes = false);
 
+// Explains that the question was refused, and fails the current test. Returns false. Throws the
+// refusal if no test runs. It is called while the refusal is caught.
+bool explain_refusal(const Refusal& refusal, testing::MatchResultListener* listener);
+
 // The GoogleTest interface of a matcher. `Derived` has
 //   MatchReport check(const TensorView& actual) const;
 //   std::string describe(bool negated) const;
@@ -169,8 +175,34 @@ class TensorMatcher {
  public:
   using is_gtest_matcher = void;
 
+  // Returns false if the question is refused, for example because a standard is unknown. Then the
+  // current test also fails, because Not() would turn the false into a match. Outside a test,
+  // throws the Refusal.
   template <typename T>
   bool MatchAndExplain(const T& actual, testing::MatchResultListener* listener) const {
+    try {
+      return match(actual, listener);
+    } catch (const Refusal& refusal) {
+      return explain_refusal(refusal, listener);
+    }
+  }
+  void DescribeTo(std::ostream* os) const { *os << self().describe(false); }
+  void DescribeNegationTo(std::ostream* os) const { *os << self().describe(true); }
+
+ protected:
+  // Returns a copy of the matcher after `change` was applied to it.
+  template <typename Change>
+  Derived with(const Change& change) const {
+    Derived copy = self();
+    change(copy);
+    return copy;
+  }
+
+ private:
+  const Derived& self() const { return static_cast<const Derived&>(*this); }
+
+  template <typename T>
+  bool match(const T& actual, testing::MatchResultListener* listener) const {
     // EXPECT_THAT first asks for the result without an explanation. Only if that does not match, it
     // asks for one.
     [[maybe_unused]] const bool words = listener->IsInterested();
@@ -195,20 +227,6 @@ class TensorMatcher {
       });
     }
   }
-  void DescribeTo(std::ostream* os) const { *os << self().describe(false); }
-  void DescribeNegationTo(std::ostream* os) const { *os << self().describe(true); }
-
- protected:
-  // Returns a copy of the matcher after `change` was applied to it.
-  template <typename Change>
-  Derived with(const Change& change) const {
-    Derived copy = self();
-    change(copy);
-    return copy;
-  }
-
- private:
-  const Derived& self() const { return static_cast<const Derived&>(*this); }
 };
 
 }  // namespace assay

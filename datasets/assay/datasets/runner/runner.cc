@@ -12,6 +12,7 @@
 #include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/layouts/open_cases.h"
 #include "assay/datasets/runner/file_gate.h"
+#include "assay/judge/standards_file.h"
 #include "assay/report/report.h"
 
 namespace assay {
@@ -21,6 +22,7 @@ struct Arguments {
   std::string program, file, glob, ctest_prefix;
   // The machine under test. If it is null, the team's functions are under test.
   const Machine* machine = nullptr;
+  std::string machine_text, standards;  // the words of --machine and --standards
   GateRequest request;
   std::vector<std::string> labels;
   bool ctest = false;
@@ -30,7 +32,8 @@ struct Arguments {
   template <typename Quote>
   std::string text(const Quote& quote) const {
     std::string out;
-    if (machine != nullptr) out += " --machine " + quote(machine->name);
+    if (machine != nullptr) out += " --machine " + quote(machine_text);
+    if (!standards.empty()) out += " --standards " + quote(standards);
     for (const std::string& s : request.bounds.standards) out += " --standard " + quote(s);
     if (!request.reference_implementation.empty())
       out += " --reference-implementation " + quote(request.reference_implementation);
@@ -55,7 +58,9 @@ Arguments parse(int argc, char** argv) {
     if (word == "--case")
       a.glob = value();
     else if (word == "--machine")
-      a.machine = &machine_named(value());
+      a.machine = &machine_named(a.machine_text = value());
+    else if (word == "--standards")
+      a.request.bounds.custom = read_standards(a.standards = value());
     else if (word == "--standard")
       a.request.bounds.standards.push_back(value());
     else if (word == "--reference-implementation")
@@ -79,8 +84,8 @@ Arguments parse(int argc, char** argv) {
   }
   if (a.file.empty()) {
     refuse(
-        "usage: {} FILE [--case GLOB] [--machine M] [--standard S]... [--reference-implementation "
-        "PRODUCER] [--abft THRESHOLD] [--sample rows=N,seed=N] [--ctest PREFIX]",
+        "usage: {} FILE [--case GLOB] [--machine M] [--standards FILE] [--standard S]... "
+        "[--reference-implementation PRODUCER] [--abft THRESHOLD] [--sample rows=N,seed=N] [--ctest PREFIX]",
         a.program);
   }
   check_request(a.request.bounds);

@@ -1,5 +1,5 @@
 // Tests standards of the user's own: what a file gives, and the messages for mistakes in it.
-#include "assay/wire/standards_file.h"
+#include "assay/judge/standards_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include "assay/judge/standards.h"
 #include "error_of.h"
 
-namespace assay::wire {
+namespace assay {
 namespace {
 
 using testing::HasSubstr;
@@ -214,6 +214,28 @@ TEST(StandardsFile, SmallValuesGoWithATolerance) {
             "all other elements; add one of them");
 }
 
+// A standard of a file is found wherever a standard is named.
+TEST(StandardsFile, NamedWithItsFile) {
+  const std::string path = testing::TempDir() + "/named_standards.json";
+  write_file(path, of_float32(R"({"rtol": 0.25})"));
+  const Format& float32 = format_named("float32");
+  const auto bound = standard_bound(path + ":own", float32);
+  ASSERT_TRUE(bound);
+  EXPECT_EQ(bound->rtol, 0.25);
+  EXPECT_EQ(bound->standard, "own");
+  EXPECT_FALSE(standard_bound(path + ":own", format_named("float16")));
+  EXPECT_FALSE(needs_operands(path + ":own"));
+  const auto error = [&](const std::string& name) {
+    return error_of([&] { (void)standard_bound(name, float32); });
+  };
+  EXPECT_EQ(error(path + ":owm"),
+            path + ": unknown standard 'owm': did you mean 'own'?; known: own");
+  EXPECT_EQ(error(path),
+            path + " is a file of standards; name one of them, as in " + path + ":own");
+  EXPECT_THAT(failure_of([&] { (void)standard_bound("/nowhere/x.json:own", float32); }),
+              testing::HasSubstr("/nowhere/x.json: cannot be read"));
+}
+
 TEST(StandardsFile, OfAFile) {
   const std::string path = testing::TempDir() + "/own_standards.json";
   write_file(path, of_float32(R"({"rtol": 0.25})"));
@@ -229,4 +251,4 @@ TEST(StandardsFile, OfAFile) {
 }
 
 }  // namespace
-}  // namespace assay::wire
+}  // namespace assay

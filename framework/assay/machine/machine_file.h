@@ -7,7 +7,7 @@
 
 #include "assay/machine/machine.h"
 
-namespace assay::wire {
+namespace assay {
 
 // The head of a machine file: the machine's name, and the device, driver, date and evidence of its
 // measurement.
@@ -35,12 +35,13 @@ std::vector<const Machine*> folder_machines();
 // Returns true if folder_machines() would read a file at this path.
 bool is_place_of_machine(const std::string& path);
 
-// Makes machine_named() accept the path of a machine file ("x.json"), and the names of the machines
-// in the user's folders and in files that were read.
-void use_machine_files();
+// Returns the machine of a file ("x.json"), or the machine of that name in the user's folders or in
+// a file that was read before. Returns nullptr if no machine has the name. Throws as read_machine()
+// does.
+const Machine* find_file_machine(std::string_view name);
 
 // Returns the text of a machine file.
 std::string machine_json(const MachineRecord& record, const std::vector<DotModel>& dots,
                          Known<bool> bias_first);
 
-}  // namespace assay::wire
+}  // namespace assay

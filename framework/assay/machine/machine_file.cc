@@ -1,4 +1,4 @@
-#include "assay/wire/machine_file.h"
+#include "assay/machine/machine_file.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -8,13 +8,21 @@
 #include <variant>
 
 #include "assay/base/file.h"
+#include "assay/base/json.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/format/rounding.h"
-#include "assay/wire/json.h"
 
-namespace assay::wire {
+namespace assay {
 namespace {
+
+using json::at_place;
+using json::check_keys;
+using json::is_int64;
+using json::Json;
+using json::parse_json;
+using json::text_of;
+using json::wrong;
 
 // Returns the one of `values` that has this word. Throws Refusal if none of them has it.
 template <typename Value>
@@ -265,19 +273,6 @@ std::vector<std::string> files_in_folders() {
   return files;
 }
 
-const Machine* find_machine(std::string_view name) {
-  if (name.ends_with(".json")) return &read_machine(std::string(name));
-  Store& all = store();
-  const std::lock_guard lock(all.mutex);
-  const auto find = [&]() -> const Machine* {
-    const Stored* stored = find_row(all.machines, name, &Stored::name);
-    return stored != nullptr ? &stored->machine : nullptr;
-  };
-  if (const Machine* found = find()) return found;
-  (void)folder_machines();
-  return find();
-}
-
 }  // namespace
 
 const Machine& read_machine(const std::string& path) {
@@ -324,7 +319,18 @@ bool is_place_of_machine(const std::string& path) {
   });
 }
 
-void use_machine_files() { set_machine_finder(find_machine); }
+const Machine* find_file_machine(std::string_view name) {
+  if (name.ends_with(".json")) return &read_machine(std::string(name));
+  Store& all = store();
+  const std::lock_guard lock(all.mutex);
+  const auto find = [&]() -> const Machine* {
+    const Stored* stored = find_row(all.machines, name, &Stored::name);
+    return stored != nullptr ? &stored->machine : nullptr;
+  };
+  if (const Machine* found = find()) return found;
+  (void)folder_machines();
+  return find();
+}
 
 std::string machine_json(const MachineRecord& record, const std::vector<DotModel>& dots,
                          Known<bool> bias_first) {
@@ -346,4 +352,4 @@ std::string machine_json(const MachineRecord& record, const std::vector<DotModel
   return json.dump(1) + "\n";
 }
 
-}  // namespace assay::wire
+}  // namespace assay

@@ -1,15 +1,29 @@
-#include "assay/wire/standards_file.h"
+#include "assay/judge/standards_file.h"
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 
 #include "assay/base/file.h"
+#include "assay/base/json.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/judge/rule_table.h"
-#include "assay/wire/json.h"
 
-namespace assay::wire {
+namespace assay {
 namespace {
+
+constexpr std::string_view kInFile = ".json:";  // stands between a file's path and a name
+
+using json::at_place;
+using json::check_keys;
+using json::count_of;
+using json::dumped;
+using json::Json;
+using json::number_of;
+using json::parse_json;
+using json::text_of;
+using json::wrong;
 
 const std::vector<std::string> kToleranceKeys = {
     "rtol",   "atol",  "rule", "floor", "in_epsilon", "small_value", "small_atol",
@@ -345,4 +359,33 @@ std::vector<CustomStandard> read_standards(const std::string& path) {
   return parse_standards(read_file(path), path);
 }
 
-}  // namespace assay::wire
+bool is_in_file(std::string_view standard) {
+  return standard.find(kInFile) != std::string_view::npos || standard.ends_with(".json");
+}
+
+const CustomStandard* find_custom_standard(std::string_view name,
+                                           std::span<const CustomStandard> custom) {
+  if (const auto own = std::ranges::find(custom, name, &CustomStandard::name); own != custom.end())
+    return &*own;
+  if (!is_in_file(name)) return nullptr;
+  const std::size_t path_end = std::min(name.find(kInFile) + kInFile.size() - 1, name.size());
+  const std::string path(name.substr(0, path_end));
+  const std::string_view of_file = name.substr(std::min(path_end + 1, name.size()));
+  static std::mutex mutex;
+  static std::map<std::string, std::vector<CustomStandard>> files;
+  const std::lock_guard lock(mutex);
+  auto known = files.find(path);
+  if (known == files.end()) known = files.emplace(path, read_standards(path)).first;
+  const std::vector<CustomStandard>& standards = known->second;
+  const auto found = std::ranges::find(standards, of_file, &CustomStandard::name);
+  if (found != standards.end()) return &*found;
+  std::vector<std::string> names;
+  for (const CustomStandard& s : standards) names.push_back(s.name);
+  if (of_file.empty()) {
+    refuse("{} is a file of standards; name one of them, as in {}:{}", path, path,
+           names.empty() ? "NAME" : names.front());
+  }
+  refuse("{}: {}", path, unknown_word("standard", of_file, names));
+}
+
+}  // namespace assay

@@ -1,5 +1,5 @@
 // Tests machines of the user's own, as files.
-#include "assay/wire/machine_file.h"
+#include "assay/machine/machine_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 #include "error_of.h"
 
-namespace assay::wire {
+namespace assay {
 namespace {
 
 class MachineFile : public testing::Test {
@@ -129,13 +129,11 @@ TEST_F(MachineFile, HoldsAnyRow) {
 }
 
 TEST_F(MachineFile, IsAMachineByItsPathAndItsName) {
-  use_machine_files();
   const std::string path = file(named("by_path", kUnit));
   EXPECT_EQ(&machine_named(path), &read_machine(path));
   EXPECT_EQ(&machine_named("by_path"), &read_machine(path));
   EXPECT_EQ(dot_model(machine_named(path + ",chunk=4"), format_named("float16")).chunk.value, 4);
   EXPECT_EQ(machine_named(path + ",chunk=4").name, "by_path,chunk=4");
-  set_machine_finder(nullptr);
 }
 
 TEST_F(MachineFile, WhatIsWrongIsNamed) {
@@ -232,10 +230,8 @@ TEST_F(MachineFile, RowsOfAText) {
     EXPECT_EQ(rows[1].overflow.how, Provenance::kMeasured);
   }
   EXPECT_EQ(error_of([] { (void)parse_machine("{}", "m"); }), "m: 'schema' must be 1");
-  use_machine_files();
   EXPECT_THAT(error_of([] { (void)machine_named("of_text"); }),
               testing::StartsWith("unknown machine 'of_text'"));
-  set_machine_finder(nullptr);
 }
 
 // If ASSAY_MACHINES names no folders, machines of the user's home are listed and found by name.
@@ -249,11 +245,9 @@ TEST_F(MachineFile, FoldersOfTheHome) {
   unsetenv("HOME");
   EXPECT_TRUE(folder_machines().empty());
   ASSERT_EQ(setenv("HOME", folder_.c_str(), 1), 0);
-  use_machine_files();
   EXPECT_EQ(machine_named("at_home").dots.size(), 1u) << "it was not read before";
   EXPECT_THAT(error_of([] { (void)machine_named("at_hom"); }),
               testing::StartsWith("unknown machine 'at_hom'"));
-  set_machine_finder(nullptr);
   ASSERT_EQ(folder_machines().size(), 1u);
   EXPECT_EQ(folder_machines()[0]->name, "at_home");
   if (before == nullptr) {
@@ -264,4 +258,4 @@ TEST_F(MachineFile, FoldersOfTheHome) {
 }
 
 }  // namespace
-}  // namespace assay::wire
+}  // namespace assay

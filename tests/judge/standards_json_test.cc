@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "assay/base/text.h"
-#include "assay/wire/standards_file.h"
+#include "assay/judge/standards_file.h"
 #include "document.h"
 
-namespace assay::wire {
+namespace assay {
 namespace {
 
 constexpr Limit limit_of(Statistic statistic, double most, double parameter = 0,
@@ -97,7 +97,7 @@ TEST(StandardsJson, OfThePublishedOnesIsReadAsTheyAre) {
   for (auto& one : document["standards"]) {
     one["name"] = "own_" + one["name"].get<std::string>();
   }
-  const auto custom = wire::parse_standards(document.dump(), "published.json");
+  const auto custom = parse_standards(document.dump(), "published.json");
   std::int64_t bounds = 0;
   for (const Standard& s : standards()) {
     for (const Format& f : formats()) {
@@ -141,4 +141,4 @@ TEST(StandardsJson, OfThePublishedOnesIsReadAsTheyAre) {
 }
 
 }  // namespace
-}  // namespace assay::wire
+}  // namespace assay
