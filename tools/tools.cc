@@ -306,6 +306,8 @@ void ToleranceOptions::add(Context& context, CLI::App* command) {
       ->check(tolerance);
   command->add_flag("--equal-nan", equal_nan, "Treat NaN as equal to NaN.");
   command->add_flag("--nan-accepts", nan_accepts, "Accept any value where NaN is expected.");
+  command->add_flag("--allow-empty", allow_empty,
+                    "Let an output without elements pass. By default it is untrusted.");
   command->add_option("--infinity", infinity,
                       "Comparison of infinity. sign: equal only to infinity of the same sign. "
                       "saturating: the largest finite value counts as infinity. fewer: a finite "
@@ -335,6 +337,7 @@ BoundRequest ToleranceOptions::request() const {
   if (!atol.empty()) request.atol = std::strtod(atol.c_str(), nullptr);
   if (equal_nan) request.equal_nan = true;
   request.nan_accepts = nan_accepts;
+  request.allow_empty = allow_empty;
   if (!infinity.empty()) request.infinity = infinity_named(infinity, "--infinity");
   request.max_mismatches = max_mismatches;
   request.max_mismatch_fraction = max_mismatch_fraction;
@@ -353,6 +356,7 @@ std::string ToleranceOptions::text() const {
   }
   if (equal_nan) out += " --equal-nan";
   if (nan_accepts) out += " --nan-accepts";
+  if (allow_empty) out += " --allow-empty";
   out += option_text("--infinity", infinity);
   if (max_mismatches) out += formatted(" --max-mismatches {}", *max_mismatches);
   if (max_mismatch_fraction) {

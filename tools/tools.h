@@ -136,7 +136,7 @@ struct ToleranceOptions {
   std::string file, infinity;
   std::optional<std::int64_t> max_mismatches;
   std::optional<double> max_mismatch_fraction, max_blind;
-  bool nan_accepts = false;
+  bool nan_accepts = false, allow_empty = false;
   std::string rtol, atol;  // the texts as typed, or empty if the options were not given
   bool equal_nan = false;
   void add(Context& context, CLI::App* command);

@@ -60,6 +60,7 @@ BoundRequest take_bounds(py::dict& options) {
     request.custom = read_standards(path_of(standards));
   }
   request.nan_accepts = taken_as<bool>(options, "nan_accepts").value_or(false);
+  request.allow_empty = taken_as<bool>(options, "allow_empty").value_or(false);
   check_request(request);
   return request;
 }
@@ -333,8 +334,8 @@ constexpr const char* kBoundWords =
     "standard: a name of list_standards() (several: all must pass); the default\n"
     "    is the standard `default`.\n"
     "rtol, atol: |actual - expected| <= atol + rtol |expected|, over the standard's.\n"
-    "equal_nan, infinity ('sign', 'saturating', 'fewer'), nan_accepts, max_mismatches,\n"
-    "max_mismatch_fraction, max_blind: as `assay gate --help` has them.\n"
+    "equal_nan, infinity ('sign', 'saturating', 'fewer'), nan_accepts, allow_empty,\n"
+    "max_mismatches, max_mismatch_fraction, max_blind: as `assay gate --help` has them.\n"
     "standards: a JSON file of further standards. threads: 0 for all.\n"
     "Raises TypeError and ValueError, which name the argument, and FileError of `standards`.\n";
 

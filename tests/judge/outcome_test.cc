@@ -95,6 +95,28 @@ TEST(Outcome, UntrustedWithoutElements) {
   }
 }
 
+// With allow_empty an output without elements passes every rule, but only in the right shape.
+TEST(Outcome, WithoutElementsIfAllowed) {
+  Bound bounds[] = {tolerance(1, 1), within_ulps(1), same_bits(),
+                    *standard_bound("torch", format_named("float32")),
+                    *standard_bound("distribution(uniform)", format_named("float32"))};
+  const Tensor empty = tensor("float32", {0, 3}, {});
+  for (Bound& bound : bounds) {
+    EXPECT_EQ(judge(empty, empty, bound).outcome, Outcome::kUntrusted) << bound.standard;
+    bound.allow_empty = true;
+    const Verdict v = judge(empty, empty, bound);
+    EXPECT_EQ(v.outcome, Outcome::kPass) << bound.standard;
+    EXPECT_EQ(v.because, "there are no elements, which is allowed");
+  }
+  EXPECT_EQ(judge(empty, tensor("float32", {0, 4}, {}), bounds[0]).outcome,
+            Outcome::kNotComparable);
+  EXPECT_EQ(
+      judge(tensor("float32", {1, 3}, {0, 0, 0}), tensor("float32", {1, 3}, {0, 0, 0}), bounds[0])
+          .outcome,
+      Outcome::kUntrusted)
+      << "only an output without elements is allowed, not zeros";
+}
+
 TEST(Outcome, UntrustedWhereEverythingExpectedIsZero) {
   for (const char* dtype : {"float64", "float32", "bfloat16", "float8_e4m3fn", "int32", "bool"}) {
     const Tensor zeros = vector_of(dtype, std::vector<double>(5000, 0.0));

@@ -451,6 +451,19 @@ TEST(Elementwise, WrongUse) {
               ElementsAre(_, HasSubstr("which cannot be judged: unknown law 'unform'")));
 }
 
+TEST(Elementwise, OutputsWithoutElements) {
+  const Tensor empty = tensor("float32", {0, 4}, {}),
+               operand =
+                   tensor("float16", {4, 4}, {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1});
+  EXPECT_THAT(empty, Not(CloseTo(empty)));
+  EXPECT_THAT(empty, CloseTo(empty).allow_empty());
+  EXPECT_THAT(empty, WithinUlps(empty, 0).allow_empty());
+  EXPECT_THAT(empty, Not(CloseTo(tensor("float32", {4, 0}, {})).allow_empty()));
+  const Tensor no_rows = tensor("float16", {0, 4}, {});
+  EXPECT_THAT(empty, Not(AbftClose(no_rows, operand)));
+  EXPECT_THAT(empty, AbftClose(no_rows, operand).allow_empty());
+}
+
 // Standards and machines of the user's own files work by the file's path.
 TEST(Elementwise, FilesOfStandardsAndMachines) {
   const std::string standards = testing::TempDir() + "/matcher_standards.json";

@@ -17,7 +17,7 @@ from assay import _core
 STUBS = pathlib.Path(__file__).resolve().parents[2] / "python/assay/_core.pyi"
 BOUND = ("standard: str | Sequence[str] | None = None, rtol: float | None = None, "
          "atol: float | None = None, equal_nan: bool | None = None, infinity: str | None = None, "
-         "nan_accepts: bool | None = None, max_mismatches: int | None = None, "
+         "nan_accepts: bool | None = None, allow_empty: bool | None = None, max_mismatches: int | None = None, "
          "max_mismatch_fraction: float | None = None, max_blind: float | None = None, "
          "standards: str | PathLike[str] | None = None, threads: int | None = None")
 DTYPES = "dtype: object = None, golden_dtype: object = None, reference_implementation: object = None"

@@ -335,6 +335,29 @@ TEST_F(Gate, UntrustedSaysWhy) {
                              HasSubstr("wide: untrusted: an output of zeros would pass too: ")));
 }
 
+// An output without elements passes if the case or the command allows it, also by checksums.
+TEST_F(Gate, EmptyOutputsThatAreAllowed) {
+  Case c = recorded("empty", "float32", {0, 3}, {}, {});
+  make("g.h5", {c});
+  EXPECT_THAT(run("assay gate g.h5"), Exits(4));
+  EXPECT_THAT(run("assay gate g.h5 --allow-empty"), Exits(0));
+  c.attributes["allow_empty"] = true;
+  make("g.h5", {c});
+  EXPECT_THAT(run("assay gate g.h5"), Exits(0));
+  Case product;
+  product.name = "rows";
+  product.op = "matmul";
+  product.attributes["output_dtype"] = std::string("float32");
+  product.inputs["a"] = Tensor(format_named("float16"), {0, 4});
+  product.inputs["b"] =
+      Tensor::from_values(format_named("float16"), {4, 2}, std::vector<double>(8, 1.0));
+  product.output().golden = Tensor(format_named("float64"), {0, 2});
+  make("p.h5", {product});
+  const std::string gate = "assay gate p.h5 --machine exact --abft rounding_variance";
+  EXPECT_THAT(run(gate), Exits(4));
+  EXPECT_THAT(run(gate + " --allow-empty"), Exits(0));
+}
+
 // An infinite tolerance is not a pass, because every finite value would be within it.
 TEST_F(Gate, InfiniteToleranceOfACaseClearsNothing) {
   Case c = recorded("x", "float32", {3}, {1, kInfinity, 3}, {1e30, kInfinity, -1e30});

@@ -46,6 +46,7 @@ struct BoundPolicies {
   bool nan_equal = false;    // NaN equals NaN. If false, NaN equals nothing
   bool nan_accepts = false;  // any value is accepted if NaN is expected
   Infinity infinity = Infinity::kSign;
+  bool allow_empty = false;  // an output without elements passes. If false, it is not trusted
   // At most this number, and at most this fraction, of mismatches is forgiven. If both are set, the
   // smaller one holds. Mismatches with NaN or infinity are never forgiven.
   std::optional<std::int64_t> max_mismatches = {};

@@ -580,7 +580,7 @@ Verdict judge_distribution(const TensorView& actual, const TensorView& expected,
   const LawSpec spec = parse_law(bound.distribution);
   Verdict verdict{
       .sites = actual.size(), .bound = bound, .format = actual.format, .shape = actual.shape};
-  if (verdict.sites == 0) return verdict.decide(Outcome::kUntrusted, kNoElements);
+  if (verdict.sites == 0) return decide_without_elements(verdict);
   Bound complete = bound;
   if (std::string open = complete_law(complete, [](auto) { return std::nullopt; }); !open.empty()) {
     return verdict.decide(Outcome::kNotComparable, std::move(open));

@@ -291,9 +291,7 @@ Verdict judge_indices(const TensorView& actual, const TensorView& expected, cons
   const Rows rows = rule.flattened ? one_row(actual.shape, source.shape)
                                    : rows_of(actual.shape, source.shape, options.index_axis);
   if (!rows.why_not.empty()) return refuse(rows.why_not);
-  if (actual.size() == 0) {
-    return verdict.decide(Outcome::kUntrusted, kNoElements);
-  }
+  if (actual.size() == 0) return decide_without_elements(verdict);
   const std::vector<Flaw> golden_flaws = flaws_of(expected, rows);
   for (std::size_t i = 0; i < golden_flaws.size(); ++i) {
     if (golden_flaws[i] == Flaw::kNone) continue;

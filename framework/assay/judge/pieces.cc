@@ -158,7 +158,7 @@ StatisticsResult PiecewiseJudge::statistics(const Pass& again) const {
 Verdict PiecewiseJudge::result(const Pass& again) const {
   const FloatEnvironment environment;
   Verdict verdict = sum_;
-  if (verdict.sites == 0) return verdict.decide(Outcome::kUntrusted, kNoElements);
+  if (verdict.sites == 0) return decide_without_elements(verdict);
   std::optional<StatisticsResult> limits;
   if (!bound_.limits.empty()) limits = statistics(again);
   settle(verdict, found_, limits, options_.metrics, [&] { return sizes_; });

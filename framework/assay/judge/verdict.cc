@@ -56,6 +56,12 @@ Verdict not_comparable(std::string because) {
   return Verdict().decide(Outcome::kNotComparable, std::move(because));
 }
 
+Verdict& decide_without_elements(Verdict& verdict) {
+  return verdict.bound.allow_empty
+             ? verdict.decide(Outcome::kPass, kEmptyAllowed)
+             : verdict.decide(Outcome::kUntrusted, "there are no elements to compare");
+}
+
 std::string why_not_comparable(const TensorView& actual, const TensorView& expected) {
   if (actual.shape != expected.shape) {
     return formatted("the output's shape is {}, the expected one is {}; nothing is broadcast",
@@ -114,7 +120,7 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
   }
   Verdict verdict{
       .sites = actual.size(), .bound = bound, .format = actual.format, .shape = actual.shape};
-  if (verdict.sites == 0) return verdict.decide(Outcome::kUntrusted, kNoElements);
+  if (verdict.sites == 0) return decide_without_elements(verdict);
   ElementFindings found;
   const MetricsRequest wanted =
       options.metrics

@@ -122,8 +122,10 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
 // compared.
 std::string why_not_comparable(const TensorView& actual, const TensorView& expected);
 
-// The reason of a verdict on an output without elements.
-inline constexpr char kNoElements[] = "there are no elements to compare";
+// The reason of a pass without elements.
+inline constexpr char kEmptyAllowed[] = "there are no elements, which is allowed";
+// Decides the verdict of an output without elements: it is trusted only if the bound allows it.
+Verdict& decide_without_elements(Verdict& verdict);
 
 // Returns a verdict that says why there was nothing to compare.
 Verdict not_comparable(std::string because);

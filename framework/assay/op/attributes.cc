@@ -47,6 +47,7 @@ constexpr KnownAttribute kKnown[] = {
     number("max_blind", "the share of blind elements that a pass may have; needs `why`"),
     integer("seed", "what the inputs were drawn by"),
     flag("equal_nan", "whether NaN matches NaN"),
+    flag("allow_empty", "whether an output without elements passes"),
     flag("round_expected",
          "whether the golden result is rounded to the output's dtype before it is compared"),
     text("infinity", "which infinities are accepted: sign, saturating or fewer"),

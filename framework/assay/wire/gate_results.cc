@@ -78,6 +78,7 @@ Json bound_json(const Bound& b) {
   json["round_expected"] = b.round_expected;
   json["equal_nan"] = b.nan_equal;
   if (b.nan_accepts) json["nan_accepts"] = true;
+  if (b.allow_empty) json["allow_empty"] = true;
   if (b.infinity != Infinity::kSign) json["infinity"] = infinity_word(b.infinity);
   if (b.small_value > 0) {
     json["small_value"] = number(b.small_value);

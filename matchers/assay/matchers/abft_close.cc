@@ -83,6 +83,7 @@ MatchReport AbftMatcher::check(const TensorView& actual) const {
   GateRequest request;
   request.elements = false;
   request.checksums = spec();
+  request.bounds.allow_empty = allow_empty_;
   if (!machine_.empty()) request.machine = &machine_named(machine_);
   request.model = model_;
   AbftVerdict v;

@@ -42,6 +42,10 @@ class AbftMatcher : public TensorMatcher<AbftMatcher>, public ProducerSetter<Abf
   AbftMatcher transpose_b(bool value = true) const {
     return with([&](auto& m) { m.transpose_b_ = value; });
   }
+  // Lets a product without elements pass. By default it is not trusted.
+  AbftMatcher allow_empty(bool value = true) const {
+    return with([&](auto& m) { m.allow_empty_ = value; });
+  }
   // Uses one checksum for each row of C. The check then takes O(N^2), which suits products that are
   // too large for a golden result.
   AbftMatcher whole_rows() const { return groups(0); }
@@ -85,7 +89,7 @@ class AbftMatcher : public TensorMatcher<AbftMatcher>, public ProducerSetter<Abf
 
   Reference first_;
   std::optional<Reference> second_, bias_, accumulator_, residual_;
-  bool transpose_a_ = false, transpose_b_ = false;
+  bool transpose_a_ = false, transpose_b_ = false, allow_empty_ = false;
   std::string threshold_{kDefaultThreshold};
   std::optional<int> groups_;
   std::optional<bool> columns_, confirm_;

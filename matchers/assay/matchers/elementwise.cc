@@ -26,6 +26,7 @@ GateRequest ElementwiseMatcher::effective(std::string& overridden) const {
   request.atol = atol_;
   request.equal_nan = equal_nan_;
   request.max_blind = max_blind_;
+  request.allow_empty = allow_empty_;
   if (!fixed_) overridden = override_by_environment(request);
   return effective;
 }

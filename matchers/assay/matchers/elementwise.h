@@ -22,6 +22,7 @@ class ElementwiseMatcher : public TensorMatcher<ElementwiseMatcher>,
                            public ToleranceSetters<ElementwiseMatcher>,
                            public EqualNanSetter<ElementwiseMatcher>,
                            public MaxBlindSetter<ElementwiseMatcher>,
+                           public AllowEmptySetter<ElementwiseMatcher>,
                            public ProducerSetter<ElementwiseMatcher> {
  public:
   // If `fixed` is true, the environment does not replace the rule, because the matcher is defined

@@ -56,6 +56,19 @@ class MaxBlindSetter {
   std::optional<double> max_blind_;
 };
 
+// allow_empty() lets an output without elements pass, if the shapes agree. By default it is not
+// trusted.
+template <typename Matcher>
+class AllowEmptySetter {
+ public:
+  Matcher allow_empty(bool value = true) const {
+    return with_value<Matcher>(*this, &AllowEmptySetter::allow_empty_, value);
+  }
+
+ protected:
+  bool allow_empty_ = false;
+};
+
 // producer() is for a case. It names the producer of the output that is tested. For an emulated
 // output it is the machine's name.
 template <typename Matcher>

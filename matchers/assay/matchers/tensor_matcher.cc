@@ -75,7 +75,7 @@ bool explain_match(const MatchReport& report, testing::MatchResultListener* list
   return false;
 }
 
-bool explain_refusal(const Refusal& refusal, testing::MatchResultListener* listener) {
+bool explain_refusal(const std::exception& refusal, testing::MatchResultListener* listener) {
   const testing::TestInfo* const test = testing::UnitTest::GetInstance()->current_test_info();
   if (test == nullptr) throw;
   // EXPECT_THAT asks a first time without a listener that is interested.

@@ -6,8 +6,10 @@
 
 #include <concepts>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <ostream>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -159,8 +161,8 @@ bool explain_match(const MatchReport& report, testing::MatchResultListener* list
                    bool may_be_codes = false);
 
 // Explains that the question was refused, and fails the current test. Returns false. Throws the
-// refusal if no test runs. It is called while the refusal is caught.
-bool explain_refusal(const Refusal& refusal, testing::MatchResultListener* listener);
+// exception, which its caller has caught, if no test runs.
+bool explain_refusal(const std::exception& refusal, testing::MatchResultListener* listener);
 
 // The GoogleTest interface of a matcher. `Derived` has
 //   MatchReport check(const TensorView& actual) const;
@@ -175,7 +177,8 @@ class TensorMatcher {
  public:
   using is_gtest_matcher = void;
 
-  // Returns false if the question is refused, for example because a standard is unknown. Then the
+  // Returns false if the question is refused, for example because a standard is unknown or its file
+  // cannot be read. Then the
   // current test also fails, because Not() would turn the false into a match. Outside a test,
   // throws the Refusal.
   template <typename T>
@@ -184,6 +187,8 @@ class TensorMatcher {
       return match(actual, listener);
     } catch (const Refusal& refusal) {
       return explain_refusal(refusal, listener);
+    } catch (const std::runtime_error& failure) {  // a file cannot be read
+      return explain_refusal(failure, listener);
     }
   }
   void DescribeTo(std::ostream* os) const { *os << self().describe(false); }
