@@ -135,22 +135,13 @@ struct ParsedName {
   std::size_t end;
 };
 
-const ArrayFormat& format_by_ending(const std::string& path) {
-  for (const ArrayFormat& row : rows()) {
-    for (const std::string_view ending : row.endings) {
-      if (path.ends_with(ending)) return row;
-    }
-  }
-  return rows().back();
-}
-
 // Returns every way to split "FILE:NAME", in the order of their positions: after an archive's
 // ending, and before ":/", because an HDF5 file may have any ending.
 std::vector<ParsedName> splits_of(const std::string& path) {
   std::vector<ParsedName> splits;
   for (std::size_t colon = path.find(':'); colon != std::string::npos;
        colon = path.find(':', colon + 1)) {
-    const ArrayFormat& row = format_by_ending(path.substr(0, colon));
+    const ArrayFormat& row = array_format_of(path.substr(0, colon));
     if (row.is_archive && !row.is_dataset) {
       splits.push_back({&row, colon});
     } else if (colon > 0 && path.compare(colon, 2, ":/") == 0) {
@@ -165,7 +156,7 @@ std::vector<ParsedName> splits_of(const std::string& path) {
 // archive's ending is preferred.
 ParsedName parse_name(const std::string& path) {
   const std::vector<ParsedName> splits = splits_of(path);
-  const ParsedName whole{&format_by_ending(path), path.size()};
+  const ParsedName whole{&array_format_of(path), path.size()};
   if (splits.empty() || is_file(path)) return whole;
   for (const ParsedName& split : splits) {
     if (is_file(path.substr(0, split.end))) return split;
@@ -219,7 +210,14 @@ const ArrayFormat& array_format_named(std::string_view name) {
   return row_named("kind of array file", rows(), name);
 }
 
-const ArrayFormat& array_format_of(const std::string& path) { return format_by_ending(path); }
+const ArrayFormat& array_format_of(const std::string& path) {
+  for (const ArrayFormat& row : rows()) {
+    for (const std::string_view ending : row.endings) {
+      if (path.ends_with(ending)) return row;
+    }
+  }
+  return rows().back();
+}
 
 std::string array_file(const std::string& path) { return path.substr(0, parse_name(path).end); }
 

@@ -35,8 +35,8 @@ class ArrayFile {
  public:
   virtual ~ArrayFile() = default;
   // The names of the arrays in the file's order. "" is an array without a name, which is then the
-  // file's only one.
-  virtual std::vector<std::string> names() const = 0;
+  // file's only one, and which most kinds of files hold.
+  virtual std::vector<std::string> names() const { return {""}; }
   // Opens one of names(). `request` has the caller's description of the array, and its path is used
   // in messages.
   virtual std::unique_ptr<ArraySource> open(const std::string& name,

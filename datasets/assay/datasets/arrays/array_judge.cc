@@ -16,21 +16,23 @@
 namespace assay {
 namespace {
 
+// A piece of both arrays.
+struct PieceOfBoth {
+  Tensor actual, expected;
+  std::int64_t count = 0;  // the elements of each that are in use
+};
+
 // Reads both arrays once, in pieces. One thread reads, and no other thread touches the sources.
 void read_pieces(ArraySource& actual, ArraySource& expected, std::int64_t piece,
                  const PiecewiseJudge::TakePiece& take) {
   const std::int64_t size = element_count(actual.shape());
   const std::int64_t held = std::min(piece, size);
-  struct Buffer {
-    Tensor actual, expected;
-    std::int64_t count = 0;
-  };
-  Buffer buffers[2];
-  for (Buffer& buffer : buffers) {
+  PieceOfBoth buffers[2];
+  for (PieceOfBoth& buffer : buffers) {
     buffer.actual = Tensor(actual.format(), {held});
     buffer.expected = Tensor(expected.format(), {held});
   }
-  const auto start = [&](Buffer& buffer, std::int64_t begin) {
+  const auto start = [&](PieceOfBoth& buffer, std::int64_t begin) {
     buffer.count = std::min(piece, size - begin);
     // If no thread can be started, the pieces are read when someone waits for them.
     return std::async(std::launch::async | std::launch::deferred,
@@ -44,7 +46,7 @@ void read_pieces(ArraySource& actual, ArraySource& expected, std::int64_t piece,
   std::future<void> reading;
   if (size > 0) reading = start(buffers[0], 0);
   for (std::int64_t begin = 0, i = 0; begin < size; begin += piece, ++i) {
-    Buffer& read = buffers[i % 2];
+    PieceOfBoth& read = buffers[i % 2];
     reading.get();
     if (begin + piece < size) reading = start(buffers[(i + 1) % 2], begin + piece);
     take(read.actual.view().slice(0, read.count), read.expected.view().slice(0, read.count));
@@ -78,10 +80,6 @@ class JudgeByThreads {
 
  private:
   using Parts = std::vector<PiecewiseJudge::Part>;
-  struct Buffer {
-    Tensor actual, expected;
-    std::int64_t count = 0;
-  };
 
   Parts judge(std::int64_t begin, std::int64_t count) {
     auto buffer = buffers_.take();
@@ -100,7 +98,7 @@ class JudgeByThreads {
 
   // The sources check parts in order. The thread that has judged the next part passes it to them,
   // and then the following parts that were judged before their turn.
-  void check(std::int64_t begin, Pool<Buffer>::Taken buffer) {
+  void check(std::int64_t begin, Pool<PieceOfBoth>::Taken buffer) {
     std::unique_lock lock(mutex_);
     judged_.emplace(begin, std::move(buffer));
     if (is_checking_) {
@@ -115,7 +113,7 @@ class JudgeByThreads {
     while (!judged_.empty() && judged_.begin()->first == checked_) {
       const auto next = judged_.extract(judged_.begin());
       lock.unlock();
-      const Buffer& read = *next.mapped();
+      const PieceOfBoth& read = *next.mapped();
       actual_.check_part(next.key(), read.count, read.actual.bytes());
       expected_.check_part(next.key(), read.count, read.expected.bytes());
       lock.lock();
@@ -130,14 +128,15 @@ class JudgeByThreads {
   const int threads_;
   const std::size_t most_judged_;  // the number of judged parts that may wait to be checked
   const bool checks_;
-  Pool<Buffer> buffers_{[this] {
-    return std::unique_ptr<Buffer>(new Buffer{Tensor(actual_.format(), {PiecewiseJudge::kUnit}),
-                                              Tensor(expected_.format(), {PiecewiseJudge::kUnit})});
+  Pool<PieceOfBoth> buffers_{[this] {
+    return std::unique_ptr<PieceOfBoth>(
+        new PieceOfBoth{Tensor(actual_.format(), {PiecewiseJudge::kUnit}),
+                        Tensor(expected_.format(), {PiecewiseJudge::kUnit})});
   }};
   std::mutex mutex_;
   std::condition_variable room_;
   // The judged parts that are not yet checked. The key is the position of a part's first element.
-  std::map<std::int64_t, Pool<Buffer>::Taken> judged_;
+  std::map<std::int64_t, Pool<PieceOfBoth>::Taken> judged_;
   std::int64_t checked_ = 0;  // elements
   bool is_checking_ = false;
 };

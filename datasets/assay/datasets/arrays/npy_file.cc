@@ -137,7 +137,6 @@ std::unique_ptr<ArraySource> read_npy(const ArrayRequest& request,
 class NpyFile : public ArrayFile {
  public:
   explicit NpyFile(const std::string& path) : bytes_(open_plain(path)) {}
-  std::vector<std::string> names() const override { return {""}; }
   std::unique_ptr<ArraySource> open(const std::string&,
                                     const ArrayRequest& request) const override {
     return read_npy(request, bytes_, false);

@@ -81,8 +81,6 @@ class OnnxFile : public ArrayFile {
     });
   }
 
-  std::vector<std::string> names() const override { return {""}; }
-
   std::unique_ptr<ArraySource> open(const std::string&,
                                     const ArrayRequest& request) const override {
     return consistent([&] { return opened(request); });

@@ -275,14 +275,10 @@ std::string text_of(ByteSource& bytes, std::int64_t most, const std::string& pat
 }
 
 std::string bytes_of(const TensorView& view) {
-  const auto text = [](const std::byte* data, std::int64_t size) {
-    return std::string(reinterpret_cast<const char*>(data), static_cast<std::size_t>(size));
-  };
   const std::int64_t size = view.size() * view.format->storage_bytes;
   if (size == 0) return "";
-  if (view.is_contiguous()) return text(view.data, size);
-  const Tensor copy = copy_of(view);
-  return text(copy.bytes(), size);
+  if (!view.is_contiguous()) return bytes_of(copy_of(view));
+  return {reinterpret_cast<const char*>(view.data), static_cast<std::size_t>(size)};
 }
 
 }  // namespace assay

@@ -21,13 +21,6 @@ namespace {
 constexpr std::string_view kShapeMark = "__shape_";
 constexpr const char* kBeside = ".json";
 
-// Returns "x_bfloat16" for "out/x_bfloat16.bin".
-std::string stem_of(const std::string& path) {
-  const std::string name = std::filesystem::path(path).filename().string();
-  const std::string ending = std::filesystem::path(name).extension().string();
-  return name.substr(0, name.size() - ending.size());
-}
-
 // Returns the dtype that the last words of a name form, with as many words as possible.
 const Format* dtype_at_end(std::string_view stem) {
   for (std::size_t at = 0; at < stem.size(); ++at) {
@@ -71,7 +64,6 @@ bool read_mlir_type(const std::string& name, SaidByName& said) {
 class RawFile : public ArrayFile {
  public:
   explicit RawFile(const std::string& path) : path_(path), bytes_(open_plain(path)) {}
-  std::vector<std::string> names() const override { return {""}; }
 
   std::unique_ptr<ArraySource> open(const std::string&,
                                     const ArrayRequest& request) const override {
@@ -156,7 +148,7 @@ class RawFile : public ArrayFile {
 
 SaidByName said_by_name(const std::string& path) {
   SaidByName said;
-  std::string stem = stem_of(path);
+  std::string stem = std::filesystem::path(path).stem().string();
   const std::size_t mark = stem.rfind(kShapeMark);
   if (mark != std::string::npos) {
     const std::string extents = stem.substr(mark + kShapeMark.size());

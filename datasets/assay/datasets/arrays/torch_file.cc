@@ -32,8 +32,10 @@ constexpr int kDeepestPickle = 64;
 constexpr std::string_view kStoragePrefix = "torch ";
 constexpr std::string_view kUntyped = "torch.storage UntypedStorage";
 
-// The functions and classes that a pickle may name: those that rebuild tensors, and those of
-// objects that are often saved beside tensors and are left out.
+// The functions and classes that a pickle may name: those that rebuild tensors, those of objects
+// that are often saved beside tensors and are left out, and a dtype that cannot be read. Files with
+// such a dtype are opened, so that their other tensors can be read. A tensor with such a dtype is
+// refused, and the error names the dtype.
 constexpr std::string_view kRebuild = "torch._utils _rebuild_tensor";
 constexpr std::string_view kRebuild2 = "torch._utils _rebuild_tensor_v2";
 constexpr std::string_view kRebuild3 = "torch._utils _rebuild_tensor_v3";
@@ -52,7 +54,8 @@ constexpr std::string_view kKnown[] = {kRebuild,
                                        "torch Tensor",
                                        "torch.nn.parameter Parameter",
                                        "torch.serialization _get_layout",
-                                       "_codecs encode"};
+                                       "_codecs encode",
+                                       "torch float4_e2m1fn_x2"};
 
 // Returns the dtype of a class of storages, "torch BFloat16Storage", or of a dtype's own name,
 // "torch bfloat16".
@@ -63,12 +66,7 @@ const Format* dtype_named(std::string_view global, DtypeNames names) {
 }
 
 bool is_allowed(std::string_view global) {
-  // Dtypes that cannot be read. Files with such a dtype are opened, so that their other tensors can
-  // be read. A tensor with such a dtype is refused, and the error names the dtype.
-  constexpr std::string_view kOtherDtypes[] = {"torch float4_e2m1fn_x2"};
-  const auto is_one_of = [&](const auto& names) { return contains(names, global); };
-  return is_one_of(kKnown) || is_one_of(kOtherDtypes) ||
-         dtype_named(global, kTorchDtypes) != nullptr ||
+  return contains(kKnown, global) || dtype_named(global, kTorchDtypes) != nullptr ||
          (global.starts_with(kStoragePrefix) && global.ends_with("Storage"));
 }
 
