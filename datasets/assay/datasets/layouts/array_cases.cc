@@ -1,5 +1,6 @@
 #include "assay/datasets/layouts/array_cases.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -12,10 +13,8 @@ namespace assay {
 namespace {
 
 bool is_raw(const std::string& path) {
-  for (const char* ending : {".bin", ".raw", ".dat"}) {
-    if (path.ends_with(ending)) return true;
-  }
-  return false;
+  return std::ranges::any_of(array_format_named("bin").endings,
+                             [&](std::string_view ending) { return path.ends_with(ending); });
 }
 
 const Format& known_format(const ArrayRequest& array) {
@@ -371,11 +370,7 @@ const ArrayRequest* ArrayCases::find_array(const std::string& name, const std::s
 Case ArrayCases::read(const std::string& name, const ReadOptions& what) const {
   const CaseRecord& r = record(name);
   if (r.error) throw FileError(*r.error);
-  Case c;
-  c.name = name;
-  c.op = r.op;
-  c.attributes = r.attributes;
-  c.absent_inputs = r.absent_inputs;
+  Case c{{name, r.op, r.attributes, {}, r.absent_inputs}};
   for (const auto& [operand, array] : r.inputs) {
     if (what.inputs) {
       c.inputs.emplace(operand, read_array(array));

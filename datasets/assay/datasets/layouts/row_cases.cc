@@ -150,12 +150,8 @@ class RowCases : public CaseSource {
   Case read(const std::string& name, const ReadOptions& what) const override {
     const Place place = at(name);
     const StoredCase& info = place.pack->info;
-    Case c;
-    c.name = name;
-    c.op = info.op;
-    c.attributes = info.attributes;
+    Case c{{name, info.op, info.attributes, {}, info.absent_inputs}};
     name_source_of_row(*place.pack, name, c.attributes);
-    c.absent_inputs = info.absent_inputs;
     for (const auto& [operand, tensor] : info.inputs) {
       if (what.inputs) {
         c.inputs.emplace(operand, input(*place.pack, operand, place.row));

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/op/operator.h"
 
 namespace assay {
@@ -125,7 +126,8 @@ const std::vector<OperatorTwin>& twins() {
   return rows;
 }
 
-constexpr std::pair<std::string_view, std::string_view> kDtypes[] = {
+using DtypeTwin = std::pair<std::string_view, std::string_view>;  // theirs and ours
+constexpr DtypeTwin kDtypes[] = {
     {"float8_e8m0", "float8_e8m0fnu"},
     {"float4_e2m1", "float4_e2m1fn"},
     {"float4_e1m2", "float4_e1m2fn"},
@@ -175,26 +177,21 @@ std::string kept_name(const std::string& name) { return "x_" + safe_word(name); 
 }  // namespace
 
 std::string ttk_dtype(const std::string& name) {
-  for (const auto& [theirs, ours] : kDtypes) {
-    if (theirs == name) return std::string(ours);
-  }
-  return name;
+  const DtypeTwin* const twin = find_row(kDtypes, name, &DtypeTwin::first);
+  return twin != nullptr ? std::string(twin->second) : name;
 }
 
 std::string ttk_dtype_of(const Format& f) {
-  for (const auto& [theirs, ours] : kDtypes) {
-    if (ours == f.name) return std::string(theirs);
-  }
-  return std::string(f.name);
+  const DtypeTwin* const twin = find_row(kDtypes, f.name, &DtypeTwin::second);
+  return std::string(twin != nullptr ? twin->first : f.name);
 }
 
 void name_operator(CaseRecord& record, const TtkCase& row) {
-  const auto& rows = twins();
-  const auto twin = std::ranges::find(rows, row.op, &OperatorTwin::theirs);
+  const OperatorTwin* const twin = find_row(twins(), row.op, &OperatorTwin::theirs);
   record.attributes["x_op_name"] = row.op;
   Attributes ours;
-  const std::string why_not = twin == rows.end() ? "" : why_no_twin(*twin, row, ours);
-  if (twin != rows.end() && why_not.empty()) {
+  const std::string why_not = twin == nullptr ? "" : why_no_twin(*twin, row, ours);
+  if (twin != nullptr && why_not.empty()) {
     record.op = twin->ours;
     record.attributes.insert(ours.begin(), ours.end());
     std::erase_if(record.absent_inputs,
@@ -249,28 +246,18 @@ void name_operator(CaseRecord& record, const TtkCase& row) {
 }
 
 TtkNames ttk_names(const std::string& op, const Attributes& attributes) {
-  for (const OperatorTwin& twin : twins()) {
-    if (twin.ours != op) continue;
-    TtkNames names{std::string(twin.theirs), {twin.operands.begin(), twin.operands.end()}, {}};
-    for (const AttributeTwin& a : twin.attributes) {
-      const auto at = attributes.find(std::string(a.ours));
-      if (a.ours.empty() || at == attributes.end()) continue;
-      Literal value;
-      if (const auto* whole = std::get_if<std::int64_t>(&at->second)) {
-        if (a.convert == flag)
-          value.value = *whole != 0;
-        else
-          value.value = *whole;
-      } else if (const auto* real = std::get_if<double>(&at->second)) {
-        value.value = *real;
-      } else {
-        value.value = std::get<std::string>(at->second);
-      }
-      names.attributes.emplace_back(Literal{std::string(a.theirs)}, std::move(value));
-    }
-    return names;
+  const OperatorTwin* const twin = find_row(twins(), op, &OperatorTwin::ours);
+  if (twin == nullptr) return {};
+  TtkNames names{std::string(twin->theirs), {twin->operands.begin(), twin->operands.end()}, {}};
+  for (const AttributeTwin& a : twin->attributes) {
+    const auto at = attributes.find(std::string(a.ours));
+    if (a.ours.empty() || at == attributes.end()) continue;
+    Literal value;
+    std::visit([&value](const auto& v) { value.value = v; }, at->second);
+    if (a.convert == flag && value.integer() != nullptr) value.value = *value.integer() != 0;
+    names.attributes.emplace_back(Literal{std::string(a.theirs)}, std::move(value));
   }
-  return {};
+  return names;
 }
 
 }  // namespace assay

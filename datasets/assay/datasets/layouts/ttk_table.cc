@@ -46,9 +46,6 @@ class RowReader {
     Shape shape;
     bool known = true;
     for (const Literal& extent : *literal.list()) {
-      if (extent.integer() == nullptr) {
-        refuse(column, formatted("{} is no shape", literal_text(literal)));
-      }
       known = known && *extent.integer() >= 0;
       shape.push_back(*extent.integer());
     }

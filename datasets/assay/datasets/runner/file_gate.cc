@@ -389,28 +389,25 @@ std::vector<GatedCase> gate_file_case(const CaseSource& golden, const std::strin
                                       const PieceReading& reading) {
   std::vector<GatedCase> gated = in_file(
       golden.path(), [&] { return gate_in_pieces(golden, name, source, request, reading); });
-  if (!gated.empty()) {
-    for (GatedCase& one : gated) one.report.producer = source.name;
-    return gated;
-  }
-  Case c = read_to_judge(golden, name, source, request);
-  try {
-    ComputedCase made;
-    if (source.compute) made = compute(c, source);
-    const auto judge_one = [&](Case& one, const ComputedOutput& of) {
-      const Origin origin = origin_of(golden, name, one.output_name(), source);
-      GateRequest asked = request;
-      // Checksums apply only to the output that the operator computes. The other outputs are
-      // decided by their elements only.
-      if (of.name && *of.name != one.output_name() && asked.elements) asked.checksums.reset();
-      if (source.machine != nullptr) return gate_by_machine(one, of, source, asked, origin);
-      if (source.compute) return gate_computed(one, made, asked, origin);
-      return gate_recorded(golden, one, source, asked, origin);
-    };
-    gated = gate_outputs(std::move(c), judge_one);
-  } catch (const Refusal& e) {
-    // The request was checked before, so the reason lies in the case, and the error names its file.
-    throw FileError(golden.path(), "", e.what());
+  if (gated.empty()) {
+    Case c = read_to_judge(golden, name, source, request);
+    // The request was checked before, so the reason of a refusal lies in the case, and the error
+    // names its file.
+    gated = in_file(golden.path(), [&] {
+      ComputedCase made;
+      if (source.compute) made = compute(c, source);
+      const auto judge_one = [&](Case& one, const ComputedOutput& of) {
+        const Origin origin = origin_of(golden, name, one.output_name(), source);
+        GateRequest asked = request;
+        // Checksums apply only to the output that the operator computes. The other outputs are
+        // decided by their elements only.
+        if (of.name && *of.name != one.output_name() && asked.elements) asked.checksums.reset();
+        if (source.machine != nullptr) return gate_by_machine(one, of, source, asked, origin);
+        if (source.compute) return gate_computed(one, made, asked, origin);
+        return gate_recorded(golden, one, source, asked, origin);
+      };
+      return gate_outputs(std::move(c), judge_one);
+    });
   }
   for (GatedCase& one : gated) one.report.producer = source.name;
   return gated;

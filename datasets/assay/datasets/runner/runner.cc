@@ -186,17 +186,13 @@ void print_error(const std::exception& e) {
 
 // Prints one line for each verdict, or the whole explanation of a failure.
 void print_report(const CaseReport& c) {
-  for (const Verdict& v : c.verdicts) {
-    std::puts(formatted("{}: {}: {}", printable_name(c.title()), outcome_word(v.outcome),
+  const auto print = [&](std::string_view check, const auto& v) {
+    std::puts(formatted("{}: {}{}: {}", printable_name(c.title()), check, outcome_word(v.outcome),
                         explain(v, v.outcome == Outcome::kPass ? "" : c.reproduce))
                   .c_str());
-  }
-  if (c.abft) {
-    std::puts(formatted("{}: abft: {}: {}", printable_name(c.title()),
-                        outcome_word(c.abft->outcome),
-                        explain(*c.abft, c.abft->outcome == Outcome::kPass ? "" : c.reproduce))
-                  .c_str());
-  }
+  };
+  for (const Verdict& v : c.verdicts) print("", v);
+  if (c.abft) print("abft: ", *c.abft);
 }
 
 }  // namespace
