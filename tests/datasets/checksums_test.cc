@@ -28,7 +28,12 @@ std::vector<std::string> names_of(const std::span<const ChecksumTable::Line>& li
   return names;
 }
 
-ChecksumTable table_of(const Checksums& sums) { return ChecksumTable::of(sums.text()).value(); }
+std::optional<ChecksumTable> parsed(const std::string& text) {
+  const auto owner = std::make_shared<const std::string>(text);
+  return ChecksumTable::of(owner, *owner);
+}
+
+ChecksumTable table_of(const Checksums& sums) { return parsed(sums.text()).value(); }
 
 TEST(Checksums, ErasesAllOfAnObject) {
   Checksums rest = of_two_cases();
@@ -109,8 +114,8 @@ TEST(ChecksumTable, IsSharedAsLongAsSomebodyHasIt) {
 
 // Lines may stand in any order. If two lines have the same name, the last one counts.
 TEST(ChecksumTable, ReadsLinesInAnyOrder) {
-  const auto read = ChecksumTable::of(
-      "0000000000000001 b\n0000000000000002 a\n0000000000000003 b\n0000000000000004 b\n");
+  const auto read =
+      parsed("0000000000000001 b\n0000000000000002 a\n0000000000000003 b\n0000000000000004 b\n");
   ASSERT_TRUE(read);
   EXPECT_THAT(names_of(read->lines()), testing::ElementsAre("a", "b"));
   EXPECT_EQ(read->find("a"), 2U);
@@ -119,7 +124,7 @@ TEST(ChecksumTable, ReadsLinesInAnyOrder) {
 
 // Objects outside of /cases are not cases, and may have any name.
 TEST(ChecksumTable, CasesLieUnderCases) {
-  const auto read = ChecksumTable::of(
+  const auto read = parsed(
       "0000000000000001 /@op\n0000000000000002 /cases/a/b@op\n0000000000000003 @op\n"
       "0000000000000004 /cases/a/b@opened\n0000000000000005 /other/c@op\n");
   ASSERT_TRUE(read);
@@ -129,7 +134,7 @@ TEST(ChecksumTable, CasesLieUnderCases) {
 TEST(ChecksumTable, RefusesWhatIsNoTable) {
   for (const char* text : {"no table", "0000000000000001 a", "0000000000000001\n",
                            "0000000000000001 \n", "000000000000000g a\n", "0000000000000001_a\n"}) {
-    EXPECT_FALSE(ChecksumTable::of(text)) << text;
+    EXPECT_FALSE(parsed(text)) << text;
   }
 }
 

@@ -111,11 +111,6 @@ bool ChecksumTable::Text::read() {
   return true;
 }
 
-std::optional<ChecksumTable> ChecksumTable::of(std::string text) {
-  const auto owner = std::make_shared<const std::string>(std::move(text));
-  return of(owner, *owner);
-}
-
 std::optional<ChecksumTable> ChecksumTable::of(std::shared_ptr<const void> owner,
                                                std::string_view text) {
   const auto made = std::make_shared<Text>();

@@ -69,9 +69,8 @@ class ChecksumTable {
   };
 
   ChecksumTable() = default;  // without lines
-  // Returns nothing if the text is not a valid table.
-  static std::optional<ChecksumTable> of(std::string text);
-  // Parses a text that is not copied. `owner` keeps it in memory.
+  // Parses a text that is not copied. `owner` keeps it in memory. Returns nothing if the text is
+  // not a valid table.
   static std::optional<ChecksumTable> of(std::shared_ptr<const void> owner, std::string_view text);
   // share() lets threads that read the same file share one table, which may have many lines. `file`
   // identifies the file and its table's checksum. shared() finds a table under that key, as long as

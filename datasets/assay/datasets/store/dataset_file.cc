@@ -194,8 +194,10 @@ struct DatasetFile::Impl {
     return names;
   }
 
-  // Returns the names of all outputs of a case that has several.
+  // Returns the names of all outputs of a case. The only output of a case that does not have
+  // several has the name "".
   std::vector<std::string> outputs_of(const std::string& name) const {
+    if (!has_several(name)) return {""};
     std::set<std::string> outputs;
     for (const std::string& output : names_in(name, "golden")) outputs.insert(output);
     for (const std::string& producer : tensors_in(name, "outputs")) {
@@ -333,8 +335,7 @@ struct DatasetFile::Impl {
                                                          const ReadOptions& what,
                                                          const Read& read) const {
     std::map<std::string, BasicOutput<Array>> outputs;
-    for (const std::string& output :
-         has_several(name) ? outputs_of(name) : std::vector<std::string>{""}) {
+    for (const std::string& output : outputs_of(name)) {
       outputs.emplace(output, output_of<Array>(name, op, output, what, read));
     }
     return outputs;
@@ -409,8 +410,9 @@ struct DatasetFile::Impl {
     return reader.place_of(at);
   }
 
-  bool is_given(const std::string& at) const { return reader.check_path(at) && !is_absent(at); }
-  bool is_tensor(const std::string& at) const { return is_given(at) && !is_group(at); }
+  bool is_tensor(const std::string& at) const {
+    return reader.check_path(at) && !is_absent(at) && !is_group(at);
+  }
   std::unique_ptr<ArraySource> pieces_of(const std::string& at) const {
     return is_tensor(at) ? reader.open_pieces(at) : nullptr;
   }
@@ -422,7 +424,6 @@ struct DatasetFile::Impl {
   }
   // Returns the size in memory of all golden results of a case, or of all outputs of a producer.
   std::int64_t bytes_of_outputs(const std::string& name, const std::string& part) const {
-    if (!has_several(name)) return bytes_of(path_of(name, part, ""));
     std::int64_t bytes = 0;
     for (const std::string& output : outputs_of(name)) {
       bytes += bytes_of(path_of(name, part, output));

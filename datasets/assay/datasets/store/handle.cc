@@ -8,6 +8,8 @@ void quiet_hdf5() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
 
 namespace {
 
+thread_local bool damage_seen = false;
+
 struct Innermost {
   std::string text;
   bool is_memory = false;  // there was none
@@ -38,12 +40,6 @@ void push_error(const std::string& why) {
 }
 
 std::string last_error() { return take_error().text; }
-
-namespace {
-
-thread_local bool damage_seen = false;
-
-}  // namespace
 
 bool damage_was_seen() { return damage_seen; }
 void note_damage() { damage_seen = true; }

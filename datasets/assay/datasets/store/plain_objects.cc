@@ -50,6 +50,9 @@ constexpr std::uint64_t kMostElements = std::uint64_t{1} << 60;
 
 std::uint64_t padded(std::uint64_t size) { return (size + 7) / 8 * 8; }
 
+// Returns the text up to the first zero.
+std::string_view until_zero(std::string_view text) { return text.substr(0, text.find('\0')); }
+
 }  // namespace
 
 // Takes little-endian numbers and bytes from the front of a span. If it has too few bytes, it
@@ -83,13 +86,6 @@ class PlainObjects::Cursor {
   std::span<const std::byte> bytes_;
   bool ok_ = true;
 };
-
-namespace {
-
-// Returns the text up to the first zero.
-std::string_view until_zero(std::string_view text) { return text.substr(0, text.find('\0')); }
-
-}  // namespace
 
 // The content of the messages in one object's header.
 struct PlainObjects::Header {

@@ -404,9 +404,12 @@ std::string Reader::read_elements(const OpenDataset& opened, std::int64_t begin,
   return read ? "" : kCannotRead;
 }
 
-void Reader::check_storage(const std::string& object, hid_t dataset, hid_t created) const {
-  const std::string why = storage_problem(dataset, created, max_bytes_);
+Handle Reader::checked_properties(const std::string& object, hid_t dataset) const {
+  Handle created = h5::properties(H5Dget_create_plist(dataset));
+  if (!created.valid()) refuse(object, damaged("its properties cannot be read"));
+  const std::string why = storage_problem(dataset, created.get(), max_bytes_);
   if (!why.empty()) refuse(object, why);
+  return created;
 }
 
 const Format& Reader::format_of(const std::string& object, hid_t dataset) const {
@@ -476,9 +479,7 @@ Reader::OpenDataset Reader::open_tensor(const std::string& object, const std::st
   const hid_t dataset = opened.dataset.get();
   // The creation properties are checked first, so that nothing is read from a source outside the
   // file.
-  opened.created = h5::properties(H5Dget_create_plist(dataset));
-  if (!opened.created.valid()) refuse(object, damaged("its properties cannot be read"));
-  check_storage(object, dataset, opened.created.get());
+  opened.created = checked_properties(object, dataset);
   opened.type = h5::type(H5Dget_type(dataset));
   const bool unsaid = dtype != nullptr && H5Aexists(dataset, "dtype") <= 0;
   opened.format = unsaid ? format_of_type(opened.type.get(), *dtype) : &format_of(object, dataset);
@@ -524,9 +525,7 @@ bool Reader::is_absent(const std::string& object) const {
   const Start start = start_of(object);
   const Handle dataset = h5::dataset(H5Dopen2(start.at, start.name, H5P_DEFAULT));
   if (!dataset.valid()) refuse(object, damaged("cannot be opened"));
-  const Handle created = h5::properties(H5Dget_create_plist(dataset.get()));
-  if (!created.valid()) refuse(object, damaged("its properties cannot be read"));
-  check_storage(object, dataset.get(), created.get());
+  (void)checked_properties(object, dataset.get());
   const Handle space = h5::space(H5Dget_space(dataset.get()));
   if (H5Sget_simple_extent_npoints(space.get()) != 0) {
     refuse(object, "has the attribute 'absent', but also has elements; remove one of the two");
@@ -537,10 +536,6 @@ bool Reader::is_absent(const std::string& object) const {
 ArrayInfo Reader::tensor_info(const std::string& object) const {
   const auto opened = open_tensor(object);
   return {.dtype = std::string(opened->format->name), .shape = opened->shape};
-}
-
-Tensor Reader::read_tensor(const std::string& object) const {
-  return read_opened(object, *open_tensor(object));
 }
 
 void Reader::look_at_opened(const OpenDataset& opened) {
@@ -555,7 +550,9 @@ void Reader::look_at_any(const std::string& object, const std::string& dtype) co
   look_at_opened(open_tensor(object, &dtype));
 }
 
-Tensor Reader::read_opened(const std::string& object, const OpenDataset& opened) const {
+Tensor Reader::read_tensor(const std::string& object) const {
+  const auto held = open_tensor(object);
+  const OpenDataset& opened = *held;
   const Format& f = *opened.format;
   const double bytes =
       static_cast<double>(element_count(opened.shape)) * static_cast<double>(f.storage_bytes);

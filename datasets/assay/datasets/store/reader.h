@@ -116,7 +116,6 @@ class Reader {
   std::shared_ptr<const OpenDataset> open_tensor(const std::string& object) const;
   OpenDataset open_tensor(const std::string& object, const std::string* dtype) const;
   static void look_at_opened(const OpenDataset& opened);
-  Tensor read_opened(const std::string& object, const OpenDataset& opened) const;
   std::vector<std::string> names_of_attributes(const std::string& path, hid_t object) const;
   void check_all_attributes_are_there(const std::string& path,
                                       const std::vector<std::string>& names) const;
@@ -125,7 +124,9 @@ class Reader {
   void add_attribute(const std::string& object, const std::string& name,
                      std::optional<Attribute> value, const std::vector<std::string>& required,
                      std::map<std::string, Attribute>& values) const;
-  void check_storage(const std::string& object, hid_t dataset, hid_t created) const;
+  // Returns the creation properties of a dataset. Refuses a dataset whose data cannot be read, or
+  // lie outside the file.
+  Handle checked_properties(const std::string& object, hid_t dataset) const;
   const Format& format_of(const std::string& object, hid_t dataset) const;
   Shape shape_of(const std::string& object, hid_t dataset, const Format& format) const;
   std::optional<Attribute> read_attribute(const std::string& object, const std::string& name,
