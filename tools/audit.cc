@@ -49,11 +49,9 @@ std::vector<std::string> target_words(const AuditCommandOptions& o) {
     const std::vector<std::string> names = standard_names();
     words.insert(words.end(), names.begin(), names.end());
   }
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (std::find(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(i), words[i]) !=
-        words.begin() + static_cast<std::ptrdiff_t>(i)) {
-      refuse("--target {} is given twice", words[i]);
-    }
+  std::set<std::string> seen;
+  for (const std::string& word : words) {
+    if (!seen.insert(word).second) refuse("--target {} is given twice", word);
   }
   return words;
 }
@@ -67,18 +65,15 @@ struct Targets {
 
 Targets make_targets(const AuditCommandOptions& o, const ScratchFolder& scratch) {
   Targets targets;
-  const auto add = [&](std::unique_ptr<audit::Target> target, const ProgramTarget* program,
-                       std::string word) {
+  const auto add = [&](std::unique_ptr<audit::Target> target, const std::string& word) {
+    targets.programs.push_back(dynamic_cast<const ProgramTarget*>(target.get()));
     targets.all.push_back(std::move(target));
-    targets.programs.push_back(program);
-    targets.words.push_back(std::move(word));
+    targets.words.push_back(word);
   };
   if (!o.command.empty()) {
     ProgramOptions program = o.program;
     program.words = o.command;
-    auto made = std::make_unique<ProgramTarget>(std::move(program));
-    const ProgramTarget* known = made.get();
-    add(std::move(made), known, "");
+    add(std::make_unique<ProgramTarget>(std::move(program)), "");
   }
   GateRequest request;
   if (!o.standards.empty()) request.bounds.custom = read_standards(o.standards);
@@ -88,13 +83,12 @@ Targets make_targets(const AuditCommandOptions& o, const ScratchFolder& scratch)
     if (auto adapter = adapter_target(word, o.python,
                                       scratch.fresh(formatted("adapter{}", targets.all.size())),
                                       o.program.limits)) {
-      const ProgramTarget* known = adapter.get();
-      add(std::move(adapter), known, word);
+      add(std::move(adapter), word);
       continue;
     }
     GateRequest own = request;
     if (word != kGate) own.bounds.standards = {word};
-    add(std::make_unique<audit::StandardTarget>(word, own, word == kGate), nullptr, word);
+    add(std::make_unique<audit::StandardTarget>(word, own, word == kGate), word);
   }
   if (targets.all.empty()) {
     refuse("there is nothing to audit; give a command after --, or --target NAME");

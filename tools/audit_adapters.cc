@@ -88,32 +88,30 @@ std::unique_ptr<ProgramTarget> adapter_target(const std::string& name, const std
                                               const std::string& folder,
                                               const ProcessLimits& limits) {
   const std::size_t bracket = name.find('(');
-  for (const Adapter& row : kAdapters) {
-    if (name.substr(0, bracket) != row.name) continue;
-    ProgramOptions o;
-    o.name = name;
-    const std::string program = folder + "/adapter.py";
-    write_file(program, kProgram);
-    o.words = {python, "-B", program, std::string(row.name)};
-    if (bracket != std::string::npos) {
-      if (name.back() != ')') {
-        refuse("--target {}: the bracket is not closed", name);
-      }
-      for (const std::string& setting :
-           split(std::string_view(name).substr(bracket + 1, name.size() - bracket - 2), ',')) {
-        if (setting.find('=') == std::string::npos) {
-          refuse("--target {}: '{}' is not a setting such as rtol=1e-3", name, setting);
-        }
-        o.words.push_back(setting);
-      }
+  const Adapter* const row = find_row(kAdapters, name.substr(0, bracket), &Adapter::name);
+  if (row == nullptr) return nullptr;
+  ProgramOptions o;
+  o.name = name;
+  const std::string program = folder + "/adapter.py";
+  write_file(program, kProgram);
+  o.words = {python, "-B", program, std::string(row->name)};
+  if (bracket != std::string::npos) {
+    if (name.back() != ')') {
+      refuse("--target {}: the bracket is not closed", name);
     }
-    o.batch = true;
-    o.kind = {"npy", "output"};
-    o.limits = limits;
-    o.dtypes = split(row.dtypes, ' ');
-    return std::make_unique<ProgramTarget>(std::move(o));
+    for (const std::string& setting :
+         split(std::string_view(name).substr(bracket + 1, name.size() - bracket - 2), ',')) {
+      if (setting.find('=') == std::string::npos) {
+        refuse("--target {}: '{}' is not a setting such as rtol=1e-3", name, setting);
+      }
+      o.words.push_back(setting);
+    }
   }
-  return nullptr;
+  o.batch = true;
+  o.kind = {"npy", "output"};
+  o.limits = limits;
+  o.dtypes = split(row->dtypes, ' ');
+  return std::make_unique<ProgramTarget>(std::move(o));
 }
 
 }  // namespace assay::tools

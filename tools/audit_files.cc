@@ -56,13 +56,6 @@ std::string write_one(const FileKind& kind, const std::string& folder, const std
   return path;
 }
 
-Tensor converted(const FileKind& kind, const Tensor& golden, const Format& output) {
-  if (kind.golden_as.empty()) return golden;
-  const Format& to = kind.golden_as == "output" ? output : format_named(kind.golden_as);
-  return &to == &golden.format() ? golden
-                                 : Tensor::from_values(to, golden.shape(), golden.view().values());
-}
-
 std::string stem_of(const std::string& what, std::string name) {
   std::ranges::replace(name, '/', '.');
   return name.empty() ? what : what + "_" + name;
@@ -104,6 +97,16 @@ void FileKind::check() const {
   if (!golden_as.empty() && golden_as != "output") (void)format_named(golden_as);
 }
 
+const Format& FileKind::golden_format(const Format& own, const Format& output) const {
+  if (golden_as.empty()) return own;
+  return golden_as == "output" ? output : format_named(golden_as);
+}
+
+Tensor rounded_to(const Format& to, const Tensor& tensor) {
+  if (&to == &tensor.format()) return tensor;
+  return Tensor::from_values(to, tensor.shape(), tensor.view().values());
+}
+
 TrialFiles write_trial(const audit::Trial& trial, const FileKind& kind, const std::string& folder,
                        bool siblings, const std::vector<std::string>& inputs) {
   const audit::Subject& subject = trial.subject;
@@ -112,8 +115,9 @@ TrialFiles write_trial(const audit::Trial& trial, const FileKind& kind, const st
   const auto put = [&](const std::string& output, const Tensor& tensor, const Golden& golden) {
     files.outputs[output] = write_one(kind, folder, stem_of("output", output), tensor, false);
     if (!golden) return;
-    files.goldens[output] = write_one(kind, folder, stem_of("golden", output),
-                                      converted(kind, *golden, tensor.format()), true);
+    const Format& to = kind.golden_format(golden->format(), tensor.format());
+    files.goldens[output] =
+        write_one(kind, folder, stem_of("golden", output), rounded_to(to, *golden), true);
   };
   put(name, trial.output, subject.test_case.output().golden);
   if (siblings) {

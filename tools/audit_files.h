@@ -19,7 +19,11 @@ struct FileKind {
 
   // Throws Refusal if the kind cannot be written or the dtype is unknown.
   void check() const;
+  // Returns the dtype in which a golden result is written, given its own and that of the output.
+  const Format& golden_format(const Format& own, const Format& output) const;
 };
+// Returns a tensor whose values are rounded to this dtype, if it has another one.
+Tensor rounded_to(const Format& to, const Tensor& tensor);
 std::vector<std::string> file_kinds();  // Returns npy, npz, pt, safetensors, bin and h5.
 
 // The paths of the arrays of a trial.

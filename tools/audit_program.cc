@@ -145,9 +145,7 @@ ProgramTarget::~ProgramTarget() = default;
 bool ProgramTarget::golden_file_differs(const audit::Subject& subject) const {
   const Tensor& golden = *subject.test_case.output().golden;
   const Format& output = subject.clean.format();
-  const Format& written = o_.kind.golden_as.empty()       ? golden.format()
-                          : o_.kind.golden_as == "output" ? output
-                                                          : format_named(o_.kind.golden_as);
+  const Format& written = o_.kind.golden_format(golden.format(), output);
   return &written != &output || golden.shape() != subject.clean.shape();
 }
 

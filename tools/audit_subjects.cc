@@ -8,6 +8,7 @@
 #include "assay/base/words.h"
 #include "assay/gate/case_outputs.h"
 #include "assay/op/operator.h"
+#include "audit_files.h"
 
 namespace assay::tools {
 namespace {
@@ -50,13 +51,6 @@ RightOutputs choose(const GateFileOptions& o, const CaseSource& golden, const Ca
   return {&from, producers.front(), nullptr};
 }
 
-Tensor rounded_golden(const Case& c) {
-  const Format& to = output_format(c);
-  const Tensor& golden = *c.output().golden;
-  if (&to == &golden.format()) return golden;
-  return Tensor::from_values(to, golden.shape(), golden.view().values());
-}
-
 // Returns one output of a case. If it is left out, throws Refusal with the reason.
 audit::Subject subject_of(Case c, const RightOutputs& from,
                           const std::optional<std::string>& computed) {
@@ -82,7 +76,7 @@ audit::Subject subject_of(Case c, const RightOutputs& from,
     }
     subject.producer = from.producer;
   } else {
-    subject.clean = rounded_golden(c);
+    subject.clean = rounded_to(output_format(c), *c.output().golden);
   }
   c.take_output_dtype(output, subject.clean.format());
   if (subject.clean.shape() != c.output().golden->shape()) {

@@ -59,9 +59,7 @@ class Progress {
     const std::lock_guard lock(mutex_);
     done_ += matrices;
     verdicts_ += verdicts;
-    if (context_.listener != nullptr && context_.listener->step) {
-      context_.listener->step(done_, total_);
-    }
+    context_.tell(&Listener::step, done_, total_);
     if (!line_.is_due()) return;
     line_.show(formatted("{} of {} matrices, {} million verdicts/s, {}", grouped(done_),
                          grouped(total_), speed(), line_.time_left(done_, total_)));
@@ -91,9 +89,7 @@ void write_results(const CampaignFlags& o, const Context& context, const campaig
                    const std::vector<campaign::PublishedRate>& published, const std::string& text) {
   const std::string json =
       wire::campaign_json(plan, results, campaign::compare_published(plan, results, published));
-  if (context.listener != nullptr && context.listener->campaign) {
-    context.listener->campaign(json, text);
-  }
+  context.tell(&Listener::campaign, json, text);
   if (!o.out.empty()) {
     const auto path = [&](std::size_t i) { return (fs::path(o.out) / kResults[i]).string(); };
     write_file(path(0), json);
@@ -229,9 +225,8 @@ struct ReplayFlags {
 const campaign::Cell& cell_named(const campaign::Plan& plan, const std::string& word) {
   const std::size_t number = read_number<std::size_t>(word).value_or(0);
   if (number >= 1 && number <= plan.cells.size()) return plan.cells[number - 1];
-  for (const campaign::Cell& cell : plan.cells) {
-    if (cell.name == word) return cell;
-  }
+  const campaign::Cell* const cell = find_row(plan.cells, word, &campaign::Cell::name);
+  if (cell != nullptr) return *cell;
   const std::vector<std::string> names = names_of(plan.cells);
   refuse("the plan has no cell '{}'{}; its cells 1 to {} are {}", word, did_you_mean(word, names),
          names.size(), joined(names));

@@ -14,7 +14,6 @@
 #include "assay/gate/gate.h"
 #include "assay/report/gate_text.h"
 #include "assay/report/report.h"
-#include "assay/tensor/read_shape.h"
 #include "sources.h"
 #include "tools.h"
 
@@ -35,14 +34,6 @@ struct CompareOptions {
 };
 
 constexpr std::string_view kAdvice = "; give --rtol and --atol, or --standard";
-
-Shape parse_shape(const std::string& option, const std::string& text) {
-  std::optional<Shape> shape = read_shape(text, ',');
-  if (!shape) {
-    refuse("{} '{}': sizes joined by commas are needed, such as 64,512, or scalar", option, text);
-  }
-  return std::move(*shape);
-}
 
 // If both arrays together have more bytes than this, they are compared in pieces.
 constexpr std::int64_t kWholeBytes = std::int64_t{128} << 20;

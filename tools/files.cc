@@ -41,15 +41,11 @@ fs::path place_of(const std::string& path) {
   return error ? fs::path() : at;
 }
 
-std::string folder_of(const std::string& path) {
-  const fs::path parent = fs::path(path).parent_path();
-  return parent.empty() ? "." : parent.string();
-}
-
 // Returns why no file can be written at a path. Returns an empty string if one can be written, as
 // far as this can be known in advance.
 std::string why_not_written(const std::string& path) {
-  const std::string folder = folder_of(path);
+  const fs::path parent = fs::path(path).parent_path();
+  const fs::path folder = parent.empty() ? fs::path(".") : parent;
   std::error_code ignored;
   const bool is_special = fs::exists(path, ignored) && !fs::is_regular_file(path, ignored);
   int error = 0;

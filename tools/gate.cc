@@ -351,9 +351,7 @@ class Gate {
     const std::lock_guard lock(mutex_);
     ++done_;
     failed_ += failed ? 1 : 0;
-    if (context_.listener != nullptr && context_.listener->step) {
-      context_.listener->step(done_, static_cast<std::int64_t>(jobs_.size()));
-    }
+    context_.tell(&Listener::step, done_, std::ssize(jobs_));
     if (weights_.empty()) return;
     done_weights_ += weights_[job];
     if (!line_.is_due()) return;
@@ -490,7 +488,7 @@ int run_gate(const GateOptions& o, const Context& context) {
   note_lacks(report);
   const bool stale = apply_known_failures(o, report);
   const int baseline_code = apply_baseline(o, context, found, baseline, unreadable, report);
-  if (context.listener != nullptr && context.listener->gate) context.listener->gate(report);
+  context.tell(&Listener::gate, report);
   const bool is_empty_shard = report.cases.empty() && shard.count > 1;
   if (is_empty_shard && found.cases == 0) print_error("error: no case was chosen");
   if (o.json == "-") {

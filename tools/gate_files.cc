@@ -49,12 +49,6 @@ std::vector<Argument> arguments_of(const std::vector<std::string>& texts,
   return arguments;
 }
 
-std::vector<SourcePlace> outputs_at(const Argument& argument) {
-  std::vector<SourcePlace> places;
-  for (const std::string& path : argument.sources) places.push_back({path, "", Side::kOutputs});
-  return places;
-}
-
 // Returns the golden files, each with the files that may hold its outputs.
 GateFiles paired_files(const GateFileOptions& o) {
   GateFiles found;
@@ -86,7 +80,9 @@ GateFiles paired_files(const GateFileOptions& o) {
       file.golden.path = path;
       if (theirs == nullptr) continue;
       if (!by_path) {
-        file.outputs = outputs_at(*theirs);
+        for (const std::string& other : theirs->sources) {
+          file.outputs.push_back({other, "", Side::kOutputs});
+        }
         continue;
       }
       const std::string within = golden[i].within(path);
@@ -305,11 +301,7 @@ std::vector<std::string> choose_producer(const GateFileOptions& o, SourcePool& p
   }
   const std::string& asked = o.recorded.empty() ? o.machine : o.recorded;
   std::string path = file.golden.path;
-  if (!file.outputs.empty()) {
-    std::vector<std::string> paths;
-    for (const SourcePlace& place : file.outputs) paths.push_back(place.path);
-    path = joined(paths);
-  }
+  if (!file.outputs.empty()) path = joined(names_of(file.outputs, &SourcePlace::path));
   ProducersSeen seen;
   if (file.missing.empty()) {
     seen = look_for_producers(

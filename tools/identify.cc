@@ -113,11 +113,6 @@ std::vector<Case> cases_of(const IdentifyOptions& o) {
       cases.push_back(std::move(c));
     }
   }
-  if (!o.producer.empty()) {
-    for (Case& c : cases) {
-      std::erase_if(c.output().recorded, [&](const auto& r) { return r.first != o.producer; });
-    }
-  }
   return cases;
 }
 
@@ -149,16 +144,16 @@ int run(const IdentifyOptions& o, const Context& context) {
   const std::vector<Case> cases = cases_of(o);
   std::vector<identify::Recorded> outputs;
   for (const Case& c : cases) {
-    for (const auto& [producer, recorded] : c.output().recorded) outputs.push_back({&c, producer});
+    for (const auto& [producer, recorded] : c.output().recorded) {
+      if (o.producer.empty() || producer == o.producer) outputs.push_back({&c, producer});
+    }
   }
   if (outputs.empty()) throw NoCaseError(o.file, "", "has no recorded outputs to identify");
   std::vector<identify::Finding> findings = identify::identify(outputs, {.threads = o.threads});
   for (identify::Finding& f : findings) {
     if (f.decision && f.decision->format != nullptr) add_command(*f.decision);
   }
-  if (context.listener != nullptr && context.listener->identify) {
-    context.listener->identify(findings);
-  }
+  context.tell(&Listener::identify, findings);
   write_result(o.json, [&] { return wire::identification_json(findings, o.file); });
   if (o.json != "-") {
     print_result(context, report::identification_text(findings), summary_of(findings));

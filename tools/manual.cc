@@ -70,19 +70,13 @@ constexpr TableWords kTableWords[] = {
 
 // Returns the words that an option's value may be, or an empty list if they are in no table.
 Words words_of(const CLI::Option& option) {
-  const std::string name = option.get_name();
-  for (const TableWords& row : kTableWords) {
-    if (row.option == name) return row.words();
-  }
+  const TableWords* const row = find_row(kTableWords, option.get_name(), &TableWords::option);
+  if (row != nullptr) return row->words();
   // An option with CLI::IsMember has a type name such as "TEXT:{bash,zsh}", which lists its words.
   const std::string type = option.get_type_name();
   const std::size_t begin = type.find(":{"), end = type.find('}');
   if (begin == std::string::npos || end == std::string::npos) return {};
   return split(std::string_view(type).substr(begin + 2, end - begin - 2), ',');
-}
-
-std::vector<const CLI::App*> commands_of(const CLI::App& app) {
-  return app.get_subcommands([](const CLI::App*) { return true; });
 }
 
 // options_of() returns the options with dashes of a program or a subcommand, and positionals_of()
@@ -173,7 +167,7 @@ std::string bash_completion(const CLI::App& app) {
       "  fi\n"
       "  case ${{COMP_WORDS[1]}} in\n",
       name, function, shell_word(joined(commands, " ")));
-  for (const CLI::App* command : commands_of(app)) out += bash_command(*command);
+  for (const CLI::App* command : app.get_subcommands({})) out += bash_command(*command);
   return out + formatted(
                    "  esac\n"
                    "  # Where nothing fits, -o default below gives names of files.\n"
@@ -234,7 +228,7 @@ std::string zsh_completion(const CLI::App& app) {
       "{1}() {{\n"
       "  local -a commands=(\n",
       name, function);
-  for (const CLI::App* command : commands_of(app)) {
+  for (const CLI::App* command : app.get_subcommands({})) {
     out += formatted("    '{}:{}'\n", command->get_name(), zsh_text(command->get_description()));
   }
   out +=
@@ -249,7 +243,7 @@ std::string zsh_completion(const CLI::App& app) {
       "  shift words\n"
       "  ((CURRENT--))\n"
       "  case $command in\n";
-  for (const CLI::App* command : commands_of(app)) out += zsh_command(*command);
+  for (const CLI::App* command : app.get_subcommands({})) out += zsh_command(*command);
   // If zsh finds the text in $fpath, the text is the function's body. If the user reads it with
   // `source`, it registers the function.
   return out + formatted(
@@ -343,7 +337,7 @@ std::string page_of(const CLI::App& app) {
                 roff(without_prefix(what, app.get_name() + ": ")), name) +
       ".SH SUBCOMMANDS\n";
   Words pages;
-  for (const CLI::App* command : commands_of(app)) {
+  for (const CLI::App* command : app.get_subcommands({})) {
     out += formatted(".TP\n\\fB{}\\fR\n{}\n", roff(command->get_name()),
                      roff(command->get_description()));
     pages.push_back(formatted("\\fB{}\\-{}\\fR(1)", name, roff(command->get_name())));
@@ -374,11 +368,11 @@ int run_man(const ManOptions& o, const Context& context) {
   const std::filesystem::path folder = o.out;
   std::filesystem::create_directories(folder);
   write_file(folder / page_file(app, ""), page_of(app));
-  for (const CLI::App* command : commands_of(app)) {
+  for (const CLI::App* command : app.get_subcommands({})) {
     write_file(folder / page_file(app, command->get_name()), page_of(app, *command));
   }
-  print_summary(context,
-                formatted("{} manual pages, written to {}", commands_of(app).size() + 1, o.out));
+  print_summary(context, formatted("{} manual pages, written to {}",
+                                   app.get_subcommands({}).size() + 1, o.out));
   return 0;
 }
 

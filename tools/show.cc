@@ -320,9 +320,8 @@ std::string operators_text() {
 
 // "; also mixed".
 std::string other_names_text(const Standard& s) {
-  std::vector<std::string> names;
-  for (const std::string_view name : other_names(s)) names.emplace_back(name);
-  return names.empty() ? "" : formatted(", also {}", joined(names));
+  const std::vector<std::string_view> names = other_names(s);
+  return names.empty() ? "" : formatted(", also {}", fmt::join(names, ", "));
 }
 
 // Describes a standard's bound for each dtype that it names.
@@ -437,11 +436,7 @@ std::string attributes_table() {
   return columns_text(rows);
 }
 
-std::string faults_text() {
-  std::string out;
-  for (const std::string& line : fault::fault_help()) out += line + "\n";
-  return out;
-}
+std::string faults_text() { return joined(fault::fault_help(), "\n") + "\n"; }
 
 // Returns the columns for a parameter: "name=0.1", its values, and its effect.
 std::vector<std::string> parameter_line(const Parameter& p) {

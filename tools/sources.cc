@@ -26,11 +26,8 @@ namespace fs = std::filesystem;
 
 std::optional<Shape> shape_of(const std::string& text, const char* option) {
   if (text.empty()) return std::nullopt;
-  std::optional<Shape> shape = read_shape(text, ',');
-  if (!shape) {
-    refuse("{} '{}': sizes joined by commas are needed, such as 64,512, or scalar", option, text);
-  }
-  (void)element_count(*shape);
+  Shape shape = parse_shape(option, text);
+  (void)element_count(shape);
   return shape;
 }
 
@@ -55,6 +52,14 @@ std::vector<std::string> files_of_table(const std::string& path) {
 }
 
 }  // namespace
+
+Shape parse_shape(const std::string& option, const std::string& text) {
+  std::optional<Shape> shape = read_shape(text, ',');
+  if (!shape) {
+    refuse("{} '{}': sizes joined by commas are needed, such as 64,512, or scalar", option, text);
+  }
+  return std::move(*shape);
+}
 
 void SourceOptions::add_layout(Context& context, CLI::App* command) {
   command->add_option("--layout", layout,
@@ -179,10 +184,6 @@ std::string notes_text(const OpenedCases& opened) {
 
 namespace {
 
-std::string without_ending(const std::string& name, std::string_view ending) {
-  return name.ends_with(ending) ? name.substr(0, name.size() - ending.size()) : name;
-}
-
 // Returns true if a folder of arrays, of any layout, would read a file of this name.
 bool folder_reads(const std::string& folder, const std::string& target) {
   const std::string name = last_name(target);
@@ -193,7 +194,7 @@ bool folder_reads(const std::string& folder, const std::string& target) {
     if (name.ends_with(ending)) return true;
   }
   // A folder also reads "x.bin.json", because it describes x.bin.
-  const std::string of = without_ending(name, ".json");
+  const std::string of = name.substr(0, name.rfind(".json"));
   return is_array_file(of) && file_beside(of) == name;
 }
 

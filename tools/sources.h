@@ -34,6 +34,10 @@ struct SourceOptions {
   std::string text() const;
 };
 
+// Returns the shape that the value of an option says. Throws Refusal, which names the option, if
+// the value is no shape.
+Shape parse_shape(const std::string& option, const std::string& text);
+
 // Returns the messages from opening, for standard error: "note: ...", "no golden result: FILE", "no
 // output: FILE" and "left out: ...", one on each line.
 std::string notes_text(const OpenedCases& opened);

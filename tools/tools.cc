@@ -139,11 +139,7 @@ CLI::App* subcommand(Context& context, const std::string& name, const std::strin
 }
 
 std::vector<std::string> command_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(command->get_name());
-  }
-  return names;
+  return names_of(app.get_subcommands({}), &CLI::App::get_name);
 }
 
 CLI::Validator one_of(const std::string& kind, const std::vector<std::string>& words) {
@@ -387,9 +383,6 @@ void ToleranceOptions::note_unused(GateReport& report) const {
 
 namespace {
 
-// Returns our text for CLI11's error about words that are left over.
-std::string not_expected(const Context& context) { return unexpected(context.app); }
-
 // Splits and reverses the arguments into the form that CLI11 expects. Throws Refusal
 // if they name an unknown subcommand.
 std::vector<std::string> for_parser(Context& context, const std::vector<std::string>& arguments) {
@@ -437,7 +430,7 @@ int parse_and_run(Context& context, const std::vector<std::string>& arguments) {
   try {
     parse(context, arguments);
   } catch (const CLI::ExtrasError&) {
-    refuse(not_expected(context));
+    refuse(unexpected(context.app));
   } catch (const CLI::ParseError& e) {
     refuse(e.what());
   }
@@ -452,7 +445,7 @@ int run_command_line(Context& context, const std::vector<std::string>& arguments
     context.files.clear_named_once(words);
     // CLI11's own message lists the unexpected arguments from the last to the first, so it is
     // replaced by ours.
-    print_error(formatted("error: {}", not_expected(context)));
+    print_error(formatted("error: {}", unexpected(context.app)));
     print_error(kHelpLine);
     return 2;
   } catch (const CLI::ParseError& e) {

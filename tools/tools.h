@@ -34,6 +34,12 @@ struct Context {
   std::vector<std::string> behind_dashes{};
   FileOptions files{};                 // of all subcommands
   const Listener* listener = nullptr;  // gets the results; is null if there is no caller
+
+  // Calls a function of the listener, if it has this one: tell(&Listener::step, done, all).
+  template <typename Function, typename... Values>
+  void tell(Function Listener::*function, const Values&... values) const {
+    if (listener != nullptr && listener->*function) (listener->*function)(values...);
+  }
 };
 void add_gate(Context& context);
 void add_audit(Context& context);
