@@ -1,11 +1,11 @@
 #include "array.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/tensor/dlpack.h"
 
 namespace assay::python {
@@ -18,38 +18,25 @@ constexpr int kOwnTypes = 24, kVoid = 20;
 struct NativeRow {
   char kind;
   py::ssize_t bytes;
-  const Format* format;
+  std::string_view dtype;
 };
-const std::array<NativeRow, 14>& native_rows() {
-  static const std::array rows = {
-      NativeRow{'f', 4, &format_named("float32")},
-      NativeRow{'f', 8, &format_named("float64")},
-      NativeRow{'f', 2, &format_named("float16")},
-      NativeRow{'i', 8, &format_named("int64")},
-      NativeRow{'i', 4, &format_named("int32")},
-      NativeRow{'i', 2, &format_named("int16")},
-      NativeRow{'i', 1, &format_named("int8")},
-      NativeRow{'u', 1, &format_named("uint8")},
-      NativeRow{'u', 2, &format_named("uint16")},
-      NativeRow{'u', 4, &format_named("uint32")},
-      NativeRow{'u', 8, &format_named("uint64")},
-      NativeRow{'b', 1, &format_named("bool")},
-      NativeRow{'c', 8, &format_named("complex64")},
-      NativeRow{'c', 16, &format_named("complex128")},
-  };
-  return rows;
-}
+constexpr NativeRow kNativeRows[] = {
+    {'f', 4, "float32"},   {'f', 8, "float64"},     {'f', 2, "float16"}, {'i', 8, "int64"},
+    {'i', 4, "int32"},     {'i', 2, "int16"},       {'i', 1, "int8"},    {'u', 1, "uint8"},
+    {'u', 2, "uint16"},    {'u', 4, "uint32"},      {'u', 8, "uint64"},  {'b', 1, "bool"},
+    {'c', 8, "complex64"}, {'c', 16, "complex128"},
+};
 
 const Format* native_format(char kind, py::ssize_t bytes) {
-  for (const NativeRow& row : native_rows()) {
-    if (row.kind == kind && row.bytes == bytes) return row.format;
+  for (const NativeRow& row : kNativeRows) {
+    if (row.kind == kind && row.bytes == bytes) return &format_named(row.dtype);
   }
   return nullptr;
 }
 
 // Returns true if numpy has the format as a dtype of its own.
 bool is_native(const Format& f) {
-  return std::ranges::any_of(native_rows(), [&](const NativeRow& row) { return row.format == &f; });
+  return find_row(kNativeRows, f.name, &NativeRow::dtype) != nullptr;
 }
 
 std::string no_format(const std::string& held) {

@@ -8,10 +8,6 @@
 namespace assay::python {
 namespace {
 
-bool is_path(const py::handle& value) {
-  return py::isinstance<py::str>(value) || py::hasattr(value, "__fspath__");
-}
-
 void add_paths(std::vector<std::string>& words, const py::object& paths) {
   if (is_path(paths) || !py::isinstance<py::iterable>(paths)) {
     words.push_back(path_of(paths));

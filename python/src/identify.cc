@@ -97,10 +97,7 @@ bool is_case(const py::handle& object) {
 std::vector<py::object> cases_in(const py::object& what) {
   if (is_case(what)) return {what};
   std::vector<py::object> cases;
-  if (py::isinstance<py::str>(what) || py::hasattr(what, "__fspath__") ||
-      !py::isinstance<py::iterable>(what)) {
-    return {};
-  }
+  if (is_path(what) || !py::isinstance<py::iterable>(what)) return {};
   for (const py::handle& one : py::iter(what)) {
     if (!is_case(one)) {
       throw py::type_error(formatted("identify() takes cases, not a {}", type_name(one)));
@@ -121,7 +118,7 @@ IdentificationReport identify_any(const py::object& what, const py::object& outp
           formatted("identify(\"{0}\", output, ...) needs the output that {0} gave",
                     what.cast<std::string>()));
     }
-    if (!py::isinstance<py::str>(what) && !py::hasattr(what, "__fspath__")) {
+    if (!is_path(what)) {
       throw py::type_error(formatted(
           "identify() takes a file, an operator's name and its output, or cases, not a {}",
           type_name(what)));

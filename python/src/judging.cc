@@ -71,10 +71,6 @@ std::optional<std::string> take_word(py::dict& options, const char* name) {
   return value.is_none() ? std::nullopt : std::optional(str_of(value));
 }
 
-std::optional<std::string> take_dtype(py::dict& options, const char* name) {
-  return dtype_word(taken(options, name));
-}
-
 int take_threads(py::dict& options) {
   const int threads = taken_as<int>(options, "threads").value_or(0);
   if (threads >= 0) return threads;
@@ -92,8 +88,8 @@ struct Sides {
 };
 
 Sides sides_of(const py::object& actual, const py::object& expected, py::dict& options) {
-  const auto dtype = take_dtype(options, "dtype"),
-             golden_dtype = take_dtype(options, "golden_dtype");
+  const auto dtype = dtype_word(taken(options, "dtype")),
+             golden_dtype = dtype_word(taken(options, "golden_dtype"));
   Sides sides{named_array("actual", actual, dtype), named_array("expected", expected, golden_dtype),
               std::nullopt};
   const py::object reference = taken(options, "reference_implementation");
@@ -182,15 +178,6 @@ LazyVerdict compare(const py::object& actual, const py::object& expected,
   return LazyVerdict(std::move(verdicts.front()), std::move(whole));
 }
 
-// Returns the first of the verdicts with the worst outcome.
-const Verdict& deciding(const std::vector<Verdict>& verdicts) {
-  return *std::ranges::find(verdicts, worst_outcome(verdicts), &Verdict::outcome);
-}
-
-std::string described(const TensorView& v) {
-  return formatted("{} {}", v.format->name, shape_text(v.shape));
-}
-
 void assert_close(const py::object& actual, const py::object& expected,
                   const py::kwargs& keywords) {
   py::dict options = py::reinterpret_borrow<py::dict>(keywords);
@@ -211,12 +198,14 @@ void assert_close(const py::object& actual, const py::object& expected,
     if (outcome == Outcome::kPass) return;
     request.metrics = request.patterns = true;
     const std::vector<Verdict> verdicts = judged(a, e, b, request);
+    const auto decides = std::ranges::find(verdicts, worst_outcome(verdicts), &Verdict::outcome);
     const FloatEnvironment environment;
     const std::string what =
         formatted("the {} reference of shape {}", e.format->name, shape_text(e.shape));
-    text = formatted("Expected: {}\n  Actual: {}, which {}: {}{}",
-                     closeness_text(request.bounds, what, false, overridden, false), described(a),
-                     outcome_verb(outcome), explain(deciding(verdicts)), override_line(overridden));
+    text = formatted("Expected: {}\n  Actual: {} {}, which {}: {}{}",
+                     closeness_text(request.bounds, what, false, overridden, false), a.format->name,
+                     shape_text(a.shape), outcome_verb(outcome), explain(*decides),
+                     override_line(overridden));
   }
   raise_unless_pass(outcome, text);
 }
@@ -287,7 +276,7 @@ CaseReport judge_case(const py::object& given, const py::object& output,
   const auto producer = take_word(options, "producer"), part = take_word(options, "output_name"),
              machine = take_word(options, "machine"), abft = take_word(options, "abft"),
              reference_implementation = take_word(options, "reference_implementation"),
-             dtype = take_dtype(options, "dtype");
+             dtype = dtype_word(taken(options, "dtype"));
   std::optional<Array> array;
   if (!output.is_none()) array = named_array("output", output, dtype);
   GateRequest request{.bounds = take_bounds(options)};

@@ -62,6 +62,10 @@ std::string repr_of(const py::handle& object) {
   return without_surrogates(PyObject_Repr(object.ptr()));
 }
 
+bool is_path(const py::handle& value) {
+  return py::isinstance<py::str>(value) || py::hasattr(value, "__fspath__");
+}
+
 std::string path_of(const py::handle& path) {
   return py::module_::import("os").attr("fspath")(path).cast<std::string>();
 }

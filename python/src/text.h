@@ -22,6 +22,8 @@ pybind11::str text_object(std::string_view text);
 std::string str_of(const pybind11::handle& object);
 std::string repr_of(const pybind11::handle& object);
 
+// Returns true if the object is a str, or has __fspath__.
+bool is_path(const pybind11::handle& value);
 // Returns a path from a str, bytes, or an object with __fspath__.
 std::string path_of(const pybind11::handle& path);
 

@@ -22,10 +22,6 @@ bool near_whole(const Format& f, double y, int ulps) {
   return whole != 0 && std::abs(y - whole) <= ulps * ulp_of(f, whole);
 }
 
-std::string more(std::size_t count) {
-  return count > kNamed ? formatted("\n  and {} more", count - kNamed) : "";
-}
-
 }  // namespace
 
 MatchReport AmplificationMatcher::check(const TensorView& actual) const {
@@ -86,7 +82,8 @@ MatchReport AmplificationMatcher::check(const TensorView& actual) const {
   const auto list = [](const std::vector<std::string>& kind) {
     std::string text;
     for (std::size_t i = 0; i < std::min(kind.size(), kNamed); ++i) text += "\n  " + kind[i];
-    return text + more(kind.size());
+    if (kind.size() > kNamed) text += formatted("\n  and {} more", kind.size() - kNamed);
+    return text;
   };
   if (amplified.empty() && others.empty()) {
     return {actual.size() == 0 ? Outcome::kUntrusted : Outcome::kFail,

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/datasets/arrays/folder.h"
 #include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/layouts/array_cases.h"
@@ -77,11 +78,10 @@ bool NamePattern::match_from(std::size_t part, std::string_view rest, Stands& st
            match_from(part + 1, rest.substr(p.text.size()), stands, steps);
   }
   if (p.kind == Of::kWord) {
-    for (const auto& [name, value] : stands) {
-      if (name == p.text) {
-        return rest.starts_with(value) &&
-               match_from(part + 1, rest.substr(value.size()), stands, steps);
-      }
+    const auto* const known = find_row(stands, p.text, &Stands::value_type::first);
+    if (known != nullptr) {
+      return rest.starts_with(known->second) &&
+             match_from(part + 1, rest.substr(known->second.size()), stands, steps);
     }
   }
   std::size_t longest = 0;
@@ -183,11 +183,7 @@ OpenedCases open_pairs(const std::string& outputs, const std::string& golden,
                        const OpenOptions& options) {
   const NamePattern of_outputs(outputs), of_golden(golden);
   if (of_outputs.names() != of_golden.names()) {
-    const auto said = [](const NamePattern& p) {
-      std::vector<std::string> names;
-      for (const std::string& name : p.names()) names.push_back(braces(name));
-      return joined(names);
-    };
+    const auto said = [](const NamePattern& p) { return joined(names_of(p.names(), braces)); };
     refuse("the patterns '{}' and '{}' must have the same wildcards, but one has {}, the other {}",
            outputs, golden, said(of_outputs), said(of_golden));
   }
