@@ -302,6 +302,25 @@ TEST(ScaledMatmulTest, NothingToAdd) {
   }
 }
 
+// Kernels keep the scales of rows as [M, 1] and those of columns as [1, N]. Extents of 1 do not
+// matter, for matrices, batches and quantized vectors alike.
+TEST(ScaledMatmulTest, ExtentsOfOneInTheShapesOfScales) {
+  const Tensor a = cases::integer_tensor("int8", {3, 8}, 1, 127),
+               b = cases::integer_tensor("int8", {8, 5}, 2, 127);
+  const auto result = [&](const Shape& of_a, const Shape& of_b, const char* scaling) {
+    return on("exact", product(a, b, some_scales(of_a, 3), some_scales(of_b, 4), scaling, scaling));
+  };
+  const auto plain = result({3}, {5}, "row");
+  EXPECT_EQ(result({3, 1}, {1, 5}, "row"), plain);
+  EXPECT_EQ(result({3, 1}, {5, 1}, "row"), plain);
+  const auto one = result({}, {}, "tensor");
+  EXPECT_EQ(result({1}, {1, 1}, "tensor"), one);
+  EXPECT_EQ(error_of([&] {
+              (void)result({1, 5}, {5}, "row");
+            }),
+            "case t: scale_a has the shape [1, 5], but the scales of its tensor have [3]");
+}
+
 TEST(ScaledMatmulTest, RefusesByName) {
   const auto error = [](const Case& c) { return error_of([&] { on("hopper", c); }); };
   Case c = block_scaled(4, 20, 200);

@@ -29,6 +29,13 @@ std::optional<std::pair<std::int64_t, std::int64_t>> block_of(std::string_view w
 
 constexpr char kFreeScales[] = "free";
 
+// Returns the shape without extents of 1, which do not change the order of elements: [M, 1] and
+// [1, N] hold the same scales as [M] and [N].
+Shape without_ones(Shape shape) {
+  std::erase(shape, 1);
+  return shape;
+}
+
 }  // namespace
 
 Parameter scaling_parameter(const std::string& name, const std::string& of) {
@@ -77,7 +84,7 @@ ScaleGrid scale_grid(const Case& c, const std::string& attribute, const std::str
 
 std::vector<double> scale_values(const Case& c, const std::string& name, const ScaleGrid& grid) {
   const Tensor& scales = c.input(name);
-  if (scales.shape() != grid.shape) {
+  if (without_ones(scales.shape()) != without_ones(grid.shape)) {
     refuse_case(c.name, "{} has the shape {}, but the scales of its tensor have {}", name,
                 shape_text(scales.shape()), shape_text(grid.shape));
   }
