@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/int128.h"
 #include "assay/base/random.h"
 #include "assay/base/text.h"
 #include "assay/judge/pieces.h"
@@ -205,9 +206,9 @@ TEST(BlindnessTest, SampledPositionsAreOneOfEachStretch) {
     ASSERT_EQ(positions.size(), static_cast<std::size_t>(kSampledElements));
     for (std::size_t i = 0; i < positions.size(); ++i) {
       const auto begin =
-          static_cast<std::int64_t>(static_cast<__int128>(i) * size / kSampledElements);
+          static_cast<std::int64_t>(static_cast<Int128>(i) * size / kSampledElements);
       const auto end =
-          static_cast<std::int64_t>(static_cast<__int128>(i + 1) * size / kSampledElements);
+          static_cast<std::int64_t>(static_cast<Int128>(i + 1) * size / kSampledElements);
       ASSERT_TRUE(begin <= positions[i] && positions[i] < end) << size << " " << i;
     }
   }

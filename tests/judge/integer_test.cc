@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "assay/base/constants.h"
+#include "assay/base/int128.h"
 #include "assay/base/text.h"
 #include "assay/judge/verdict.h"
 #include "assay/report/gate_text.h"
@@ -271,20 +272,20 @@ TEST(JudgeIntegers, ExpectedValuesBeyondExactDifferences) {
 // printed values and JSON.
 TEST(JudgeIntegers, DistancesOfAnyTwo) {
   constexpr std::uint64_t kMost = ~std::uint64_t{0};
-  std::vector<__int128> numbers;
+  std::vector<Int128> numbers;
   for (const int bits : {0, 1, 52, 53, 54, 60, 62, 63, 64}) {
     for (const int off : {-2, -1, 0, 1, 2}) {
-      for (const int sign : {-1, 1}) numbers.push_back(sign * ((__int128{1} << bits) + off));
+      for (const int sign : {-1, 1}) numbers.push_back(sign * ((Int128{1} << bits) + off));
     }
   }
-  const auto holds = [](bool is_signed, __int128 x) {
-    return is_signed ? x >= kLow && x <= kHigh : x >= 0 && x <= static_cast<__int128>(kMost);
+  const auto holds = [](bool is_signed, Int128 x) {
+    return is_signed ? x >= kLow && x <= kHigh : x >= 0 && x <= static_cast<Int128>(kMost);
   };
   int pairs = 0;
-  const auto check = [&](const TensorView& actual, const TensorView& expected, __int128 apart) {
+  const auto check = [&](const TensorView& actual, const TensorView& expected, Int128 apart) {
     SCOPED_TRACE(formatted("{} {} against {} {}", actual.format->name, actual.bits_at(0),
                            expected.format->name, expected.bits_at(0)));
-    const auto ulps = static_cast<std::uint64_t>(std::min<__int128>(apart, kMost));
+    const auto ulps = static_cast<std::uint64_t>(std::min<Int128>(apart, kMost));
     ++pairs;
     if (apart == ulps) {
       EXPECT_EQ(judge(actual, expected, within_ulps(ulps)).mismatches, 0);
@@ -311,13 +312,13 @@ TEST(JudgeIntegers, DistancesOfAnyTwo) {
       statistic.rule = Rule::kStatistics;
       statistic.limits = {one};
       EXPECT_EQ(judge(actual, expected, statistic).outcome == Outcome::kFail,
-                apart > static_cast<__int128>(limit))
+                apart > static_cast<Int128>(limit))
           << one.text();
     }
   };
-  for (const __int128 a : numbers) {
-    for (const __int128 e : numbers) {
-      const __int128 apart = a > e ? a - e : e - a;
+  for (const Int128 a : numbers) {
+    for (const Int128 e : numbers) {
+      const Int128 apart = a > e ? a - e : e - a;
       const std::vector<std::int64_t> sa = {static_cast<std::int64_t>(a)},
                                       se = {static_cast<std::int64_t>(e)};
       const std::vector<std::uint64_t> ua = {static_cast<std::uint64_t>(a)},
@@ -328,7 +329,7 @@ TEST(JudgeIntegers, DistancesOfAnyTwo) {
       const std::vector<std::int32_t> ia = {static_cast<std::int32_t>(a)};
       if (ia[0] == a && holds(true, e)) check(view(ia), view(se), apart);
       const std::vector<double> fe = {static_cast<double>(e)};
-      if (static_cast<__int128>(fe[0]) != e) continue;
+      if (static_cast<Int128>(fe[0]) != e) continue;
       if (holds(true, a)) check(view(sa), view(fe), apart);
       if (ia[0] == a) check(view(ia), view(fe), apart);
     }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "assay/base/constants.h"
+#include "assay/base/int128.h"
 #include "assay/base/text.h"
 #include "assay/judge/metrics_pass.h"
 #include "assay/judge/standards.h"
@@ -101,8 +102,8 @@ void expect_definitions(const Metrics& m, const TensorView& actual, const Tensor
       if (out.is_float()) {
         apart = oracle::steps_apart(out, actual.bits_at(i), rounded.bits_at(i));
       } else {
-        const __int128 error = oracle::as_integer(out, actual.bits_at(i)) -
-                               oracle::as_integer(out, rounded.bits_at(i));
+        const Int128 error = oracle::as_integer(out, actual.bits_at(i)) -
+                             oracle::as_integer(out, rounded.bits_at(i));
         apart = static_cast<std::uint64_t>(error < 0 ? -error : error);
       }
       ++ulp_compared;

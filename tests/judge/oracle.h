@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/int128.h"
 #include "assay/format/format.h"
 #include "assay/judge/bound.h"
 #include "assay/judge/verdict.h"
@@ -83,7 +84,7 @@ inline Tensor vector_of(std::string_view dtype, const std::vector<double>& value
   return tensor(dtype, {static_cast<std::int64_t>(values.size())}, values);
 }
 
-inline __int128 as_integer(const Format& f, std::uint64_t bits) {
+inline Int128 as_integer(const Format& f, std::uint64_t bits) {
   if (!f.is_signed()) return bits;
   if (f.name == "int4") return static_cast<int>(bits) - (bits < 8 ? 0 : 16);
   if (f.name == "int8") return static_cast<std::int8_t>(bits);
@@ -115,10 +116,10 @@ inline std::uint64_t steps_apart(const Format& f, std::uint64_t a, std::uint64_t
   }
   const std::uint64_t sign = std::uint64_t{1} << (f.storage_bytes * 8 - 1);
   const auto place = [&](std::uint64_t bits) {
-    const auto size = static_cast<__int128>((bits & (sign - 1)) >> f.padding);
+    const auto size = static_cast<Int128>((bits & (sign - 1)) >> f.padding);
     return (bits & sign) != 0 ? -size : size;
   };
-  const __int128 distance = place(a) - place(b);
+  const Int128 distance = place(a) - place(b);
   return static_cast<std::uint64_t>(distance < 0 ? -distance : distance);
 }
 
@@ -273,16 +274,16 @@ inline Element judge_float(const TensorView& actual, const TensorView& expected,
 // Neither the output nor the golden result is a float.
 inline Element judge_integer(const TensorView& actual, const TensorView& expected, std::int64_t i,
                              const Bound& bound) {
-  const __int128 a = as_integer(*actual.format, actual.bits_at(i)),
-                 e = as_integer(*expected.format, expected.bits_at(i));
+  const Int128 a = as_integer(*actual.format, actual.bits_at(i)),
+               e = as_integer(*expected.format, expected.bits_at(i));
   Element r;
   r.limit = limit_of(bound, static_cast<double>(e), static_cast<double>(a));
   if (bound.rule == Rule::kUlps) r.limit = static_cast<double>(bound.ulps);
   if (bound.rule == Rule::kBits) r.limit = 0;
-  const auto outside = [&](__int128 value) {
-    const __int128 error = value > e ? value - e : e - value;
-    if (bound.rule == Rule::kUlps) return error > static_cast<__int128>(bound.ulps);
-    return !(r.limit >= 0x1p100 || error <= static_cast<__int128>(r.limit));
+  const auto outside = [&](Int128 value) {
+    const Int128 error = value > e ? value - e : e - value;
+    if (bound.rule == Rule::kUlps) return error > static_cast<Int128>(bound.ulps);
+    return !(r.limit >= 0x1p100 || error <= static_cast<Int128>(r.limit));
   };
   r.error = static_cast<double>(a > e ? a - e : e - a);
   r.nonzero = e != 0;

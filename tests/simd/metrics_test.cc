@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "assay/base/constants.h"
+#include "assay/base/int128.h"
 #include "assay/base/random.h"
 #include "assay/simd/metrics_kernel.h"
 #include "target_fixture.h"
@@ -106,7 +107,7 @@ Result plain(const MetricsSpec& spec, const MetricsRecords& records, const Block
     const double balance = size_e > 1 ? rel : size;
     double ulps = 0;
     if (comparable) {
-      const auto apart = static_cast<__int128>(steps_to(spec, a)) - steps_to(spec, r);
+      const auto apart = static_cast<Int128>(steps_to(spec, a)) - steps_to(spec, r);
       ulps = spec.ulp_rule == UlpRule::kOrdinal ? static_cast<double>(apart < 0 ? -apart : apart)
              : spec.ulp_rule == UlpRule::kDifference ? std::abs(a - r)
                                                      : given[i];

@@ -6,6 +6,7 @@
 
 #include "assay/base/elementary.h"
 #include "assay/base/hash.h"
+#include "assay/base/int128.h"
 
 namespace assay {
 
@@ -52,7 +53,7 @@ std::uint64_t Random::next64() {
 std::uint64_t Random::below(std::uint64_t n) {
   const std::uint64_t reject_below = (0 - n) % n;
   for (;;) {
-    const unsigned __int128 product = static_cast<unsigned __int128>(next64()) * n;
+    const UInt128 product = static_cast<UInt128>(next64()) * n;
     if (static_cast<std::uint64_t>(product) >= reject_below) {
       return static_cast<std::uint64_t>(product >> 64);
     }

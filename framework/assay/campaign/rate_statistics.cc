@@ -8,6 +8,7 @@
 
 #include "assay/base/elementary.h"
 #include "assay/base/float_environment.h"
+#include "assay/base/int128.h"
 #include "assay/base/text.h"
 
 namespace assay::campaign {
@@ -85,8 +86,8 @@ Spread spread_of(const std::vector<Rate>& clusters, Rate sum) {
   for (const Rate& c : clusters) {
     // `above` is (events - rate times trials) of the cluster, times the number of all trials. It is
     // a whole number, so that clusters with equal rates differ by exactly 0.
-    const __int128 above =
-        static_cast<__int128>(c.events) * sum.trials - static_cast<__int128>(sum.events) * c.trials;
+    const Int128 above =
+        static_cast<Int128>(c.events) * sum.trials - static_cast<Int128>(sum.events) * c.trials;
     const double d = static_cast<double>(above) / all / static_cast<double>(sum.trials - c.trials);
     square += d * d;
     fourth += d * d * d * d;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "assay/base/int128.h"
 #include "assay/base/text.h"
 #include "assay/format/tapered.h"
 
@@ -156,9 +157,9 @@ Changed carried(const Change& c, const Format& f, std::uint64_t bits, Random& ra
 // Adds a whole number to an integer. The sum saturates at the ends of the range.
 std::uint64_t saturating_sum(const Format& f, std::uint64_t bits, double value) {
   const double whole = std::clamp(std::nearbyint(value), -0x1p65, 0x1p65);
-  const __int128 sum = static_cast<__int128>(*ordinal(f, bits)) + static_cast<__int128>(whole);
-  const auto high = static_cast<__int128>(ones(f.precision));
-  const __int128 low = f.is_signed() ? -high - 1 : 0;
+  const Int128 sum = static_cast<Int128>(*ordinal(f, bits)) + static_cast<Int128>(whole);
+  const auto high = static_cast<Int128>(ones(f.precision));
+  const Int128 low = f.is_signed() ? -high - 1 : 0;
   return static_cast<std::uint64_t>(std::clamp(sum, low, high)) & ones(f.bits);
 }
 

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include "assay/base/int128.h"
+
 namespace assay::identify {
 namespace {
 
@@ -27,14 +29,14 @@ double odd_sum(double x, double y) {
 }
 
 // Returns sum * 2^unit, rounded to odd with 53 bits.
-double odd_of(__int128 sum, int unit) {
+double odd_of(Int128 sum, int unit) {
   const bool negative = sum < 0;
-  const auto size = static_cast<unsigned __int128>(negative ? -sum : sum);
+  const auto size = static_cast<UInt128>(negative ? -sum : sum);
   const auto high = static_cast<std::uint64_t>(size >> 64), low = static_cast<std::uint64_t>(size);
   const int length = high != 0 ? 128 - std::countl_zero(high) : 64 - std::countl_zero(low);
   const int cut = std::max(0, length - 53);
   auto kept = static_cast<std::uint64_t>(size >> cut);
-  if (static_cast<unsigned __int128>(kept) << cut != size) kept |= 1;
+  if (static_cast<UInt128>(kept) << cut != size) kept |= 1;
   const double value = std::ldexp(static_cast<double>(kept), unit + cut);
   return negative ? -value : value;
 }
@@ -113,7 +115,7 @@ std::optional<double> QuickSum::exact_chunk(int n, const double* terms, double c
   // No term may have bits below 2^unit. The sum of 128 terms of at most 2^(largest + 1) then stays
   // below 2^127 units.
   const int unit = largest - 116;
-  __int128 sum = 0;
+  Int128 sum = 0;
   const auto take = [&](double term) {
     if (term == 0) return true;
     const std::uint64_t bits = bits_of(term);
@@ -126,7 +128,7 @@ std::optional<double> QuickSum::exact_chunk(int n, const double* terms, double c
       if (cut << -shift != size) return false;
       size = cut;
     }
-    const __int128 value = static_cast<__int128>(size) << std::max(shift, 0);
+    const Int128 value = static_cast<Int128>(size) << std::max(shift, 0);
     sum += std::signbit(term) ? -value : value;
     return true;
   };

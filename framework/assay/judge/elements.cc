@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "assay/base/constants.h"
+#include "assay/base/int128.h"
 #include "assay/format/convert.h"
 #include "assay/judge/complex.h"
 #include "assay/judge/exact.h"
@@ -437,14 +438,14 @@ class ElementJudge {
     // An expected value that the standard does not round is compared as a real number.
     const bool fraction = !rounds_ && bound_.rule == Rule::kTolerance &&
                           raw != std::nearbyint(raw) && expected_.format->is_float();
-    const __int128 difference = ia > *ie ? ia - *ie : *ie - ia;
-    const __int128 size = *ie < 0 ? -*ie : *ie;
+    const Int128 difference = ia > *ie ? ia - *ie : *ie - ia;
+    const Int128 size = *ie < 0 ? -*ie : *ie;
     finding.error = fraction ? std::abs(a - raw) : static_cast<double>(difference);
     const double limit = limit_at(position, raw, 0);
     finding.bound = limit;
-    const auto within = [&](__int128 distance) {
-      if (bound_.rule == Rule::kUlps) return distance <= static_cast<__int128>(bound_.ulps);
-      return limit >= 0x1p120 || distance <= static_cast<__int128>(limit);
+    const auto within = [&](Int128 distance) {
+      if (bound_.rule == Rule::kUlps) return distance <= static_cast<Int128>(bound_.ulps);
+      return limit >= 0x1p120 || distance <= static_cast<Int128>(limit);
     };
     finding.nonzero = fraction || size != 0;
     finding.missed_by_zero = fraction ? !(std::abs(raw) <= limit) : !within(size);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "assay/base/constants.h"
+#include "assay/base/int128.h"
 #include "assay/format/convert.h"
 
 namespace assay {
@@ -21,18 +22,18 @@ bool worse_mismatch(const Mismatch& a, const Mismatch& b) {
   return a.linear < b.linear;
 }
 
-__int128 integer_at(const TensorView& view, std::int64_t position) {
+Int128 integer_at(const TensorView& view, std::int64_t position) {
   const std::uint64_t bits = view.bits_at(position);
-  return view.format->is_signed() ? *ordinal(*view.format, bits) : static_cast<__int128>(bits);
+  return view.format->is_signed() ? *ordinal(*view.format, bits) : static_cast<Int128>(bits);
 }
 
-std::optional<__int128> expected_integer(const Format& output, const TensorView& expected,
-                                         std::int64_t position, double e) {
+std::optional<Int128> expected_integer(const Format& output, const TensorView& expected,
+                                       std::int64_t position, double e) {
   if (output.is_float()) return std::nullopt;
   if (!expected.format->is_float()) return integer_at(expected, position);
   if (std::isfinite(e) && output.kind == Kind::kBool) return e != 0 ? 1 : 0;
   if (!(std::abs(e) < 0x1p120)) return std::nullopt;
-  return static_cast<__int128>(std::nearbyint(e));
+  return static_cast<Int128>(std::nearbyint(e));
 }
 
 void round_expected(const Format& output, double* values, std::size_t n) {
@@ -62,7 +63,7 @@ bool exact_errors(const TensorView& actual, const TensorView& expected, std::int
   for (std::size_t i = 0; i < n; ++i) {
     const std::int64_t position = first + static_cast<std::int64_t>(i);
     const double value = expected.value_at(position);
-    const __int128 a = integer_at(actual, position);
+    const Int128 a = integer_at(actual, position);
     if (const auto e = expected_integer(output, expected, position, value)) {
       found.errors[i] = static_cast<double>(a - *e);
       // A float golden result is compared as it is stored, not rounded.
@@ -76,9 +77,9 @@ bool exact_errors(const TensorView& actual, const TensorView& expected, std::int
   return true;
 }
 
-std::uint64_t integer_distance(__int128 actual, __int128 expected) {
-  const __int128 distance = actual > expected ? actual - expected : expected - actual;
-  return static_cast<std::uint64_t>(std::min<__int128>(distance, ~std::uint64_t{0}));
+std::uint64_t integer_distance(Int128 actual, Int128 expected) {
+  const Int128 distance = actual > expected ? actual - expected : expected - actual;
+  return static_cast<std::uint64_t>(std::min<Int128>(distance, ~std::uint64_t{0}));
 }
 
 double not_below(std::uint64_t count) {
@@ -87,8 +88,8 @@ double not_below(std::uint64_t count) {
   return is_below ? std::nextafter(nearest, kInfinity) : nearest;
 }
 
-bool holds_integer(const Format& format, __int128 value) {
-  const __int128 end = __int128{1} << format.precision;
+bool holds_integer(const Format& format, Int128 value) {
+  const Int128 end = Int128{1} << format.precision;
   return value < end && value >= (format.is_signed() ? -end : 0);
 }
 
@@ -96,7 +97,7 @@ std::uint64_t expected_bits(const Format& output, const TensorView& expected, st
                             double e) {
   if (expected.format == &output) return expected.bits_at(position);
   if (!output.is_float() && !expected.format->is_float()) {
-    const __int128 value = integer_at(expected, position);
+    const Int128 value = integer_at(expected, position);
     if (!holds_integer(output, value)) return encode(output, value < 0 ? -kInfinity : kInfinity);
     const std::uint64_t unused = 64 - static_cast<std::uint64_t>(output.bits);
     return static_cast<std::uint64_t>(value) << unused >> unused;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "assay/base/int128.h"
 #include "assay/judge/metrics_pass.h"
 #include "assay/judge/verdict.h"
 
@@ -18,12 +19,12 @@ double ratio_of(const Mismatch& mismatch);
 bool worse_mismatch(const Mismatch& a, const Mismatch& b);
 
 // Returns the value of an element of an integer format.
-__int128 integer_at(const TensorView& view, std::int64_t position);
+Int128 integer_at(const TensorView& view, std::int64_t position);
 // Returns the golden element of an integer or bool output as an integer. If the golden result is a
 // float of value `e`, returns `e` rounded to an integer; for bool, whether it differs from 0.
 // Returns nothing if the output is a float, or if `e` is NaN, infinite, or at least 2^120 in size.
-std::optional<__int128> expected_integer(const Format& output, const TensorView& expected,
-                                         std::int64_t position, double e);
+std::optional<Int128> expected_integer(const Format& output, const TensorView& expected,
+                                       std::int64_t position, double e);
 // Rounds golden elements to the output's format. For an integer output they become the integers
 // that expected_integer() returns, even if the format cannot hold them. NaN and infinity do not
 // change.
@@ -41,12 +42,12 @@ bool exact_errors(const TensorView& actual, const TensorView& expected, std::int
                   std::size_t n, IntegerErrors& found);
 
 // Returns the distance of an integer element from its golden value, at most 2^64 - 1.
-std::uint64_t integer_distance(__int128 actual, __int128 expected);
+std::uint64_t integer_distance(Int128 actual, Int128 expected);
 // Returns the smallest float64 that is not below the count. It exceeds a float64 limit exactly if
 // the count does.
 double not_below(std::uint64_t count);
 // True if an integer format can hold the number.
-bool holds_integer(const Format& format, __int128 value);
+bool holds_integer(const Format& format, Int128 value);
 
 // Returns the golden element as bits of the output's format. `e` is its value there. The bits are 0
 // if the element is NaN and the format has no NaN. They are those of the nearest integer if the

@@ -5,11 +5,13 @@
 #include <iterator>
 #include <utility>
 
+#include "assay/base/int128.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
 #include "assay/judge/elements.h"
 #include "assay/judge/exact.h"
 #include "assay/judge/location.h"
+#include "assay/judge/rule_table.h"
 #include "assay/judge/statistic_table.h"
 
 namespace assay {
@@ -121,7 +123,7 @@ Positions FailedElements::looked_at(const Positions& mismatches) const {
   for (std::size_t i = 0; i < positions.size(); ++i) {
     positions[i] = size <= kLooked
                        ? static_cast<std::int64_t>(i)
-                       : static_cast<std::int64_t>(static_cast<__int128>(i) * size / kLooked);
+                       : static_cast<std::int64_t>(static_cast<Int128>(i) * size / kLooked);
   }
   if (size <= kLooked) return positions;
   const Positions known = evenly(mismatches, kMismatchesLooked);

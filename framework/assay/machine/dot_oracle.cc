@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "assay/base/int128.h"
 #include "assay/machine/exact_sum.h"
 
 namespace assay {
@@ -62,13 +63,13 @@ double aligned(const DotModel& model, double term, int emax) {
 }
 
 // Returns floor(value 2^-right).
-__int128 floored(__int128 value, int right) {
+Int128 floored(Int128 value, int right) {
   if (right <= 0) return value << -right;
   return right < 127 ? value >> right : (value < 0 ? -1 : 0);
 }
 
 // Returns `sum` times 2^unit, rounded to odd in float64.
-double odd_of(__int128 sum, int unit) {
+double odd_of(Int128 sum, int unit) {
   // The sum is cut into two parts, because one float64 cannot hold its 128 bits.
   ExactSum exact;
   const auto high = static_cast<double>(static_cast<std::int64_t>(sum >> 32));
@@ -96,9 +97,9 @@ double aligned_sum(const Unit& unit, const Terms& terms, double c) {
     emax = std::max(emax, exponent_of_product(unit, terms.a[k], terms.b[k]));
   }
   if (emax == DotModel::kNoFloor) return 0.0;  // every term is zero, and so is the sum
-  auto sum = static_cast<__int128>(aligned(model, c, emax));
+  auto sum = static_cast<Int128>(aligned(model, c, emax));
   for (std::size_t k = 0; k < terms.a.size(); ++k) {
-    sum += static_cast<__int128>(aligned(model, terms.a[k] * terms.b[k], emax));
+    sum += static_cast<Int128>(aligned(model, terms.a[k] * terms.b[k], emax));
   }
   // odd_of() holds this sum exactly, because a unit keeps at most about 40 bits of a term and adds
   // few terms.
@@ -121,19 +122,19 @@ double joined_sum(const Unit& unit, const Terms& terms, double c) {
   const int joined = c == 0 ? largest : std::max(largest, exponent_in(c, unit.accumulator));
   if (joined == DotModel::kNoFloor) return 0.0;  // every term is zero, and so is the sum
   // The sum of the products, in units of 2^(largest - kept).
-  __int128 products = 0;
+  Int128 products = 0;
   for (std::size_t lane = 0; lane < emax.size(); ++lane) {
     if (emax[lane] == DotModel::kNoFloor) continue;
-    __int128 sum = 0;
+    Int128 sum = 0;
     for (std::size_t k = lane; k < terms.a.size(); k += emax.size()) {
-      sum += static_cast<__int128>(aligned(model, terms.a[k] * terms.b[k], emax[lane]));
+      sum += static_cast<Int128>(aligned(model, terms.a[k] * terms.b[k], emax[lane]));
     }
     products += floored(sum, largest - emax[lane]);
   }
   // Adds two integers in units of 2^(joined - deeper): the sum of the products, and the accumulator
   // if it is within reach. `joined` is the larger of their exponents.
   const int bits = model.sum_bits.value, deeper = std::max(bits, kept);
-  __int128 sum = 0;
+  Int128 sum = 0;
   if (largest != DotModel::kNoFloor) {
     sum = floored(products, joined - bits - (largest - kept)) << (deeper - bits);
   }
@@ -141,7 +142,7 @@ double joined_sum(const Unit& unit, const Terms& terms, double c) {
                        exponent_in(c, unit.accumulator) >= joined - model.reach.value;
   if (reached) {
     const double down = std::floor(std::ldexp(c, kept - joined));
-    sum += static_cast<__int128>(down) << (deeper - kept);
+    sum += static_cast<Int128>(down) << (deeper - kept);
   }
   return odd_of(sum, joined - deeper);
 }

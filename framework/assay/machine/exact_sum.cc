@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "assay/base/index.h"
+#include "assay/base/int128.h"
 
 namespace assay {
 namespace {
@@ -37,9 +38,9 @@ constexpr int kLimbsBelow = 4;
 
 // Divides a number of 32-bit digits, lowest digit first. Returns true if there is a remainder.
 bool divide(std::span<std::uint32_t> digits, std::uint64_t divisor) {
-  unsigned __int128 rest = 0;
+  UInt128 rest = 0;
   for (std::size_t i = digits.size(); i-- > 0;) {
-    const unsigned __int128 whole = (rest << 32) | digits[i];
+    const UInt128 whole = (rest << 32) | digits[i];
     digits[i] = static_cast<std::uint32_t>(whole / divisor);
     rest = whole % divisor;
   }
@@ -76,14 +77,14 @@ Head head_of(std::span<const std::int64_t> limbs, int lowest, int count, int lea
   while (top >= 0 && digits[at(top)] == 0) --top;
   if (top < 0) return head;
   // The 96 leading bits hold all requested bits. Everything below goes into the last bit.
-  unsigned __int128 leading = 0;
+  UInt128 leading = 0;
   for (int i = top; i > top - 3; --i) leading = (leading << 32) | (i >= 0 ? digits[at(i)] : 0u);
   for (int i = top - 3; i >= 0; --i) sticky |= digits[at(i)] != 0;
   const int width = 64 + static_cast<int>(std::bit_width(digits[at(top)]));
   const int weight = lowest + 32 * (top - 2);  // exponent of the last of the 96 bits
   const int drop = std::min(std::max(width - count, least - weight), 96);
   head.bits = static_cast<std::uint64_t>(leading >> drop);
-  sticky |= (leading & ((static_cast<unsigned __int128>(1) << drop) - 1)) != 0;
+  sticky |= (leading & ((static_cast<UInt128>(1) << drop) - 1)) != 0;
   head.bits |= sticky ? 1 : 0;
   head.exponent = weight + drop;
   return head;
@@ -93,7 +94,7 @@ Head head_of(std::span<const std::int64_t> limbs, int lowest, int count, int lea
 
 void ExactSum::add_product(double a, double b) {
   const Parts x = parts_of(a), y = parts_of(b);
-  unsigned __int128 size = static_cast<unsigned __int128>(x.significand) * y.significand;
+  UInt128 size = static_cast<UInt128>(x.significand) * y.significand;
   if (size == 0) return;
   const bool is_negative = std::signbit(a) != std::signbit(b);
   const int position = x.exponent + y.exponent - kLowest;

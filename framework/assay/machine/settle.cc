@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "assay/base/int128.h"
 #include "assay/machine/dot_oracle.h"
 
 namespace assay {
@@ -23,12 +24,12 @@ float by_oracle(const PackedChunk<T>& p, int row, int column, std::int64_t begin
 }
 
 // Adds value * 2^-lowest to `sum`. The added number is an integer below 2^101.
-void add_scaled(__int128& sum, double value, int lowest) {
+void add_scaled(Int128& sum, double value, int lowest) {
   const auto bits = std::bit_cast<std::uint64_t>(value);
   const int field = static_cast<int>((bits >> 52) & 0x7ff);
-  const auto mantissa = static_cast<__int128>((bits & 0xfffffffffffffu) | (std::uint64_t{1} << 52));
+  const auto mantissa = static_cast<Int128>((bits & 0xfffffffffffffu) | (std::uint64_t{1} << 52));
   const int shift = field - 1075 - lowest;
-  const __int128 size = shift >= 0 ? mantissa << shift : mantissa >> -shift;
+  const Int128 size = shift >= 0 ? mantissa << shift : mantissa >> -shift;
   sum += value < 0 ? -size : size;
 }
 
@@ -55,21 +56,21 @@ float settle_fused(const void* context, int row, int column, std::int64_t begin,
   if (std::ilogb(largest) - lowest > 100 || end - begin > (1 << 20)) {
     return by_oracle(p, row, column, begin, end, accumulator);
   }
-  __int128 sum = 0;
+  Int128 sum = 0;
   if (accumulator != 0) add_scaled(sum, static_cast<double>(accumulator), lowest);
   for (std::int64_t k = begin; k < end; ++k) {
     const double product = p.a[k * p.a_stride + row] * p.b[k * p.b_stride + column];
     if (product != 0) add_scaled(sum, product, lowest);
   }
   const bool is_negative = sum < 0;  // a sum of 0 is +0, as not every term was -0
-  auto size = static_cast<unsigned __int128>(is_negative ? -sum : sum);
+  auto size = static_cast<UInt128>(is_negative ? -sum : sum);
   // The sum is rounded to odd. That leaves more than twice the bits of float32, so that rounding to
   // float32 has the result of one rounding.
   const auto high = static_cast<std::uint64_t>(size >> 64);
   const int width = static_cast<int>(high != 0 ? 64 + std::bit_width(high)
                                                : std::bit_width(static_cast<std::uint64_t>(size)));
   const int drop = std::max(0, width - 53);
-  const bool sticky = (size & ((static_cast<unsigned __int128>(1) << drop) - 1)) != 0;
+  const bool sticky = (size & ((static_cast<UInt128>(1) << drop) - 1)) != 0;
   size >>= drop;
   const double odd = std::ldexp(
       static_cast<double>(static_cast<std::uint64_t>(size) | (sticky ? 1 : 0)), lowest + drop);

@@ -7,6 +7,7 @@
 
 #include "assay/base/constants.h"
 #include "assay/base/elementary.h"
+#include "assay/base/int128.h"
 #include "assay/base/random.h"
 #include "assay/base/text.h"
 #include "assay/simd/draw.h"
@@ -18,7 +19,7 @@ std::uint64_t address(std::int64_t i) { return static_cast<std::uint64_t>(i); }
 
 // Returns floor(word n / 2^64), a number that is uniform in [0, n), except for a bias of n / 2^64.
 std::uint64_t below(std::uint64_t word, std::uint64_t n) {
-  return static_cast<std::uint64_t>((static_cast<unsigned __int128>(word) * n) >> 64);
+  return static_cast<std::uint64_t>((static_cast<UInt128>(word) * n) >> 64);
 }
 
 double uniform_of(std::uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
@@ -96,10 +97,10 @@ struct Outliers {
   std::uint64_t seed, stream;
 
   std::int64_t part_begin(std::int64_t part) const {
-    return static_cast<std::int64_t>(static_cast<__int128>(part) * extent / count);
+    return static_cast<std::int64_t>(static_cast<Int128>(part) * extent / count);
   }
   std::int64_t part_of(std::int64_t channel) const {
-    return static_cast<std::int64_t>((static_cast<__int128>(channel + 1) * count - 1) / extent);
+    return static_cast<std::int64_t>((static_cast<Int128>(channel + 1) * count - 1) / extent);
   }
   std::int64_t channel(std::int64_t part) const {
     const std::int64_t first = part_begin(part), size = part_begin(part + 1) - first;
