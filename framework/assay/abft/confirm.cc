@@ -83,8 +83,7 @@ class SpanElements {
     const double* const b = factors(column);
     // A third of `chance`, which is 16 deviations, is about five deviations.
     double sum = from_.operands->bias_at(span_.row, column);
-    dot_rows(from_.model != nullptr ? *from_.model : plain, 1, static_cast<std::int64_t>(a_.size()),
-             a_.data(), b, &sum);
+    dot_rows(from_.model != nullptr ? *from_.model : plain, 1, std::ssize(a_), a_.data(), b, &sum);
     return std::abs(sum - sums(column).reference) > error(column).chance / 3;
   }
 
@@ -324,7 +323,7 @@ Confirmation confirm_flags(const Sources& from, const TensorView& c, std::vector
   double work = 0;
   const double depth =
       from.operands != nullptr ? static_cast<double>(from.operands->a.columns()) : 1;
-  const auto total = static_cast<std::int64_t>(flags.size());
+  const auto total = std::ssize(flags);
   std::int64_t next = 0;
   for (; next < total && !(work > most_work && !faults.empty()); next += kBatch) {
     const std::int64_t count = std::min(kBatch, total - next);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "assay/base/constants.h"
 #include "assay/simd/bound_form-inl.h"
 
 namespace assay::abft {
@@ -21,7 +22,7 @@ bool Reading::is_special() const {
 void Reading::settle(std::int64_t right, bool wrong) {
   if (wrong) {
     checkable = true;
-    difference = std::numeric_limits<double>::infinity();
+    difference = kInfinity;
   } else if (right > 0) {
     checkable = false;
   }
@@ -34,7 +35,7 @@ bool Reading::flagged() const {
 
 double ratio_of(const Reading& r) {
   if (!std::isfinite(r.difference) || !std::isfinite(r.threshold)) {
-    return std::numeric_limits<double>::infinity();
+    return kInfinity;
   }
   return r.difference == 0 ? 0 : r.difference / r.threshold;
 }
@@ -76,13 +77,9 @@ void ZTally::add(const ZTally& other) {
 }
 
 double ZTally::rms() const {
-  return measured > 0 ? std::sqrt(square / static_cast<double>(measured))
-                      : std::numeric_limits<double>::quiet_NaN();
+  return measured > 0 ? std::sqrt(square / static_cast<double>(measured)) : kNan;
 }
 
-double ZTally::mean() const {
-  return measured > 0 ? sum / static_cast<double>(measured)
-                      : std::numeric_limits<double>::quiet_NaN();
-}
+double ZTally::mean() const { return measured > 0 ? sum / static_cast<double>(measured) : kNan; }
 
 }  // namespace assay::abft

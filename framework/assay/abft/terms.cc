@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
+#include "assay/base/constants.h"
 #include "assay/base/elementary.h"
 #include "assay/base/index.h"
 #include "assay/base/parallel.h"
@@ -80,8 +80,7 @@ Moments moments(const MatrixRows& matrix, std::int64_t i, std::int64_t begin, st
   }
   std::vector<double> values(at(end - begin));
   matrix.read(i, begin, end - begin, values.data());
-  simd::RowExtremes e{0, std::numeric_limits<double>::infinity(),
-                      -std::numeric_limits<double>::infinity()};
+  simd::RowExtremes e{0, kInfinity, -kInfinity};
   double count = 0, square = 0;
   const auto sampled = [&](std::int64_t j) {
     return (begin + j) % sampling.period < sampling.width;

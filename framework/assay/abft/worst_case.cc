@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/base/elementary.h"
 #include "assay/base/index.h"
 #include "assay/base/parallel.h"
@@ -95,8 +95,7 @@ void prepare_analytic(const CheckedProduct& product, const Format& output, Prepa
   const auto depth = static_cast<double>(product.k);
   const double u = unit_roundoff(output);
   const auto& lambda = product.options.spec.lambda;
-  double gamma =
-      depth * u < 1 ? depth * u / (1 - depth * u) : std::numeric_limits<double>::infinity();
+  double gamma = depth * u < 1 ? depth * u / (1 - depth * u) : kInfinity;
   if (lambda) gamma = portable::expm1(*lambda * std::sqrt(depth) * u + depth * u * u / (1 - u));
   to.constants = absolute_products(product.operands, product.options.threads);
   for (double& t : to.constants) t *= gamma;

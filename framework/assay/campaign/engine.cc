@@ -88,8 +88,7 @@ void Campaign::add_blocks(std::size_t c) {
   std::int64_t first = 0;
   for (const std::int64_t look : looks) {
     for (; first < look; first = std::min(first + size, look)) {
-      blocks_.push_back(
-          {static_cast<std::int64_t>(blocks_.size()), c, first, std::min(first + size, look)});
+      blocks_.push_back({std::ssize(blocks_), c, first, std::min(first + size, look)});
     }
   }
 }
@@ -174,7 +173,7 @@ void Campaign::run(const std::vector<BlockAddress>& blocks,
                    const std::function<void(const BlockAddress&, const BlockTally&)>& done) const {
   const FloatEnvironment environment;
   std::mutex one_at_a_time;
-  parallel_for(static_cast<std::int64_t>(blocks.size()), options_.threads, [&](std::int64_t i) {
+  parallel_for(std::ssize(blocks), options_.threads, [&](std::int64_t i) {
     const BlockTally tally = run(blocks[at(i)]);
     const std::lock_guard lock(one_at_a_time);
     done(blocks[at(i)], tally);

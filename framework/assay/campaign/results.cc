@@ -55,9 +55,8 @@ CellResult cell_result(const Plan& plan, std::size_t index, const BlockTally& ta
   if (cell.precision) {
     confidence = split_confidence(cell.precision->confidence, cell.precision->looks);
   }
-  CellResult result{.cell = index,
-                    .matrices = static_cast<std::int64_t>(tally.matrices.size()),
-                    .planned = cell.matrices()};
+  CellResult result{
+      .cell = index, .matrices = std::ssize(tally.matrices), .planned = cell.matrices()};
   for (std::size_t g = 0; g < gates; ++g) {
     GateResult gate{.gate = cell.gates[g].text};
     std::vector<Rate> alarms;

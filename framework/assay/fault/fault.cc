@@ -175,8 +175,7 @@ Injection inject(Tensor& output, const FaultSpec& spec, std::uint64_t stream) {
     }
     break;
   }
-  done.not_injectable =
-      std::max<std::int64_t>(spec.count, 0) - static_cast<std::int64_t>(taken.size());
+  done.not_injectable = std::max<std::int64_t>(spec.count, 0) - std::ssize(taken);
   return done;
 }
 

@@ -21,9 +21,7 @@ std::vector<std::int64_t> spread(std::int64_t n, std::int64_t most) {
 ProductSample sample_of_product(const Case& c, std::int64_t side) {
   const MatmulShape s = matmul_shape(c);
   const std::vector<std::int64_t> rows = spread(s.m, side), columns = spread(s.n, side);
-  const auto extent = [](const std::vector<std::int64_t>& of) {
-    return static_cast<std::int64_t>(of.size());
-  };
+  const auto extent = [](const std::vector<std::int64_t>& of) { return std::ssize(of); };
   const TensorView a = matmul_matrix(c, "a", 0), b = matmul_matrix(c, "b", 0);
   ProductSample sample;
   std::vector<double> of_a, of_b, of_bias;

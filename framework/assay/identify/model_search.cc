@@ -289,8 +289,7 @@ std::vector<Rival> rivals_of(const Sums& s, const SearchResult& result, int thre
   const auto below = [&](std::int64_t n) {
     return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(n)));
   };
-  const auto a_rows = static_cast<std::int64_t>(s.a.size()) / s.k,
-             b_rows = static_cast<std::int64_t>(s.b.size()) / s.k;
+  const auto a_rows = std::ssize(s.a) / s.k, b_rows = std::ssize(s.b) / s.k;
   for (int i = 0; i < count; ++i) {
     const std::int64_t element = below(s.count);
     // If there are scales, which belong to their rows, the rows of an element stay together. If one
@@ -317,7 +316,7 @@ std::vector<Rival> rivals_of(const Sums& s, const SearchResult& result, int thre
                      });
   // Counts the sums in which a candidate differs from the first one, until there are many.
   std::vector<std::int64_t> differ(fits.size(), 0);
-  const auto many_differ = static_cast<std::int64_t>(pairings.size()) / Rival::kSeldom + 1;
+  const auto many_differ = std::ssize(pairings) / Rival::kSeldom + 1;
   each_block_of_sums(s, operands, std::span(fits).subspan(1), pairings, threads,
                      [&](std::size_t i, std::size_t begin, std::span<const double> sums) {
                        for (std::size_t p = 0; p < sums.size(); ++p) {
@@ -601,7 +600,7 @@ Nearest nearest_model(const Sums& s, int threads) {
   Nearest nearest;
   if (best.empty()) return nearest;
   const auto place = static_cast<std::size_t>(std::ranges::max_element(agree) - agree.begin());
-  nearest = {best[place], agree[place], static_cast<std::int64_t>(elements.size()), 0, -1};
+  nearest = {best[place], agree[place], std::ssize(elements), 0, -1};
   const FloatEnvironment environment;
   const Trial trial(s, operands.of(nearest.candidate), nearest.candidate);
   for (const std::int64_t element : elements) {

@@ -26,7 +26,7 @@ constexpr std::size_t kMismatchesLooked = 65536, kFirst = 256, kTried = 4096, kR
 // Returns a copy of the view's elements at these positions.
 Tensor gathered(const TensorView& view, const Positions& positions) {
   const ElementBits bits(view);
-  Tensor some(*view.format, {static_cast<std::int64_t>(positions.size())});
+  Tensor some(*view.format, {std::ssize(positions)});
   for (std::size_t i = 0; i < positions.size(); ++i) {
     some.set_bits(static_cast<std::int64_t>(i), bits[positions[i]]);
   }
@@ -48,7 +48,7 @@ ElementSample::ElementSample(const TensorView& expected, const JudgeOptions& opt
   if (by_element_bounds(bound)) bounds_ = gathered(*options.element_bounds, positions_);
   if (bound.needs_reference()) reference_ = gathered(*options.reference_implementation, positions_);
   // Weights belong to limits on sums over all elements, so a sample does not use them.
-  const bool all = static_cast<std::int64_t>(positions_.size()) == expected.size();
+  const bool all = std::ssize(positions_) == expected.size();
   if (all && options.error_weights) weights_ = gathered(*options.error_weights, positions_);
 }
 
@@ -98,8 +98,7 @@ FailedElements::FailedElements(const TensorView& actual, const TensorView& expec
       bound_(verdict.bound),
       looked_(expected, options, verdict.bound, looked_at(mismatches)) {
   if (by_limits_) bound_ = far_off();
-  const bool known =
-      !by_limits_ && static_cast<std::int64_t>(mismatches.size()) == verdict.mismatches;
+  const bool known = !by_limits_ && std::ssize(mismatches) == verdict.mismatches;
   if (known && looks_at_all()) {
     mismatches_ = mismatches;
   } else {
@@ -181,11 +180,11 @@ bool FailedElements::beats_chance(std::size_t passes, double chance) {
 
 std::string FailedElements::mismatches_text() const {
   const std::string_view word = by_limits_ ? "elements that are far off" : "mismatches";
-  return formatted("{} {}{}", grouped(static_cast<std::int64_t>(mismatches_.size())),
+  return formatted("{} {}{}", grouped(std::ssize(mismatches_)),
                    mismatches_.size() == 1 && !by_limits_ ? "mismatch" : word,
                    looks_at_all() ? ""
                                   : formatted(" among {} elements that were looked at",
-                                              grouped(static_cast<std::int64_t>(looked_.size()))));
+                                              grouped(std::ssize(looked_))));
 }
 
 std::string FailedElements::explains(std::size_t passes) const {

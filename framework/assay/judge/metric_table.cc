@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <type_traits>
 
+#include "assay/base/constants.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/judge/exact.h"
@@ -43,7 +43,7 @@ MetricCount count_abs(const Metrics& m, double parameter, double) {
   if (!(parameter >= 0) || (m.compared > 0 && m.abs_errors.total() == 0)) return std::nullopt;
   // The histogram counts errors of at least a size. An error above the parameter is at least the
   // next float64.
-  return m.abs_errors.at_least(std::nextafter(parameter, std::numeric_limits<double>::infinity()));
+  return m.abs_errors.at_least(std::nextafter(parameter, kInfinity));
 }
 MetricCount count_ulps(const Metrics& m, double parameter, double) {
   if (!(parameter >= 0) || (m.ulp_compared > 0 && m.ulps.total() == 0)) return std::nullopt;
@@ -359,7 +359,7 @@ double Metric::value(const Metrics& m) const {
                              std::is_same_v<Member, std::int64_t Metrics::*>) {
           return static_cast<double>(m.*member);
         } else {
-          return std::numeric_limits<double>::quiet_NaN();
+          return kNan;
         }
       },
       field);
@@ -489,12 +489,11 @@ std::optional<double> trivial_statistic(const StatisticSource& source, int times
   trivial.max_rel_error = trivial.mean_rel_error = m.relative > 0 ? times : 0;
   trivial.ulp_compared = m.compared;
   // The sums of the expected values do not give these metrics, so they stay unknown.
-  trivial.mean_abs_error = trivial.mere = trivial.error_balance = trivial.mean_ulps =
-      std::numeric_limits<double>::quiet_NaN();
+  trivial.mean_abs_error = trivial.mere = trivial.error_balance = trivial.mean_ulps = kNan;
   switch (statistic) {
     case Statistic::kNmse:
       // The sum of squares of zeros is 0. The errors of the negated output are twice the output.
-      return some == 0 ? 0 : times == 1 ? std::numeric_limits<double>::infinity() : 4;
+      return some == 0 ? 0 : times == 1 ? kInfinity : 4;
     case Statistic::kShareRelative: {
       // The errors are `times` the expected values. So the relative error is `times` at every
       // element whose expected value is not 0.

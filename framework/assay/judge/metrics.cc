@@ -1,7 +1,6 @@
 #include "assay/judge/metrics.h"
 
 #include <cmath>
-#include <limits>
 
 #include "assay/base/constants.h"
 
@@ -23,7 +22,7 @@ double Histogram::high(int bin) const { return low(bin + 1); }
 
 double Histogram::quantile(double q) const {
   const std::int64_t n = total();
-  if (n == 0) return std::numeric_limits<double>::quiet_NaN();
+  if (n == 0) return kNan;
   const auto rank = static_cast<std::int64_t>(std::ceil(q * static_cast<double>(n)));
   std::int64_t seen = below;
   if (rank <= seen) return 0;

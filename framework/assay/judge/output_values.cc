@@ -121,9 +121,7 @@ CauseText special_values(const FailedElements& failed) {
     if (std::isfinite(a) && std::isnan(failed.rounded(e))) beyond.push_back(p);
   }
   const std::size_t all = failed.mismatches().size();
-  const auto count = [](const Positions& of) {
-    return grouped(static_cast<std::int64_t>(of.size()));
-  };
+  const auto count = [](const Positions& of) { return grouped(std::ssize(of)); };
   const bool is_whole = all == failed.looked().size();
   if (!beyond.empty() && FailedElements::is_most(beyond.size(), all)) {
     const double e = failed.expected().value_at(beyond[0]);
@@ -215,9 +213,9 @@ CauseText one_value(const FailedElements& failed) {
                       question(failed, value, some, "was the tail", true)),
             true};
   }
-  return {formatted("the output is {} at {} of {}{}{}", is,
-                    grouped(static_cast<std::int64_t>(alike.size())), failed.mismatches_text(),
-                    in_lines(failed, alike), question(failed, value, some, "were they", false))};
+  return {formatted("the output is {} at {} of {}{}{}", is, grouped(std::ssize(alike)),
+                    failed.mismatches_text(), in_lines(failed, alike),
+                    question(failed, value, some, "were they", false))};
 }
 
 CauseText repeats(const FailedElements& failed) {

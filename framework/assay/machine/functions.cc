@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 
 #include "assay/base/constants.h"
 #include "assay/simd/function_terms.h"
@@ -48,7 +47,7 @@ double exp_float64(double x) {
 }
 
 double log_float64(double x) {
-  if (!(x >= 0)) return std::numeric_limits<double>::quiet_NaN();
+  if (!(x >= 0)) return kNan;
   if (x == 0) return -kInfinity;
   if (x == kInfinity) return x;
   const bool tiny = x < 0x1p-1022;

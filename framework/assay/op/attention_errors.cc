@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -43,7 +42,7 @@ ChanceWeights chance_weights(const Attention& a, const ChanceUnit& unit, const d
   const RoundingStep step(format_named("float32")), cast(a.input);
   const auto scale = static_cast<double>(static_cast<float>(a.scale));
   ChanceWeights w;
-  double most = -std::numeric_limits<double>::infinity();
+  double most = -kInfinity;
   for (std::int64_t j = 0; j < seen; ++j) most = std::max(most, a.scale * scores[j]);
   const auto count = static_cast<std::size_t>(seen);
   std::vector<Uncertain> terms;

@@ -109,9 +109,7 @@ Tensor norm_reference(const ReferenceCall& call, NormKind kind) {
   Tensor result(call.output, c.input("x").shape());
   const std::vector<double> weight = norm.vector<double>("weight", norm.has_weight),
                             bias = norm.vector<double>("bias", norm.has_bias);
-  const auto all = [](const std::vector<double>& v) {
-    return has_room(static_cast<std::int64_t>(v.size()), v.data());
-  };
+  const auto all = [](const std::vector<double>& v) { return has_room(std::ssize(v), v.data()); };
   const bool parameters_have_room = has_room(norm.eps) && all(weight) && all(bias);
   const auto body = [&](double* row, double* scratch) {
     if (norm.is_softmax()) {

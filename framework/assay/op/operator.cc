@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <utility>
 
+#include "assay/base/constants.h"
 #include "assay/base/error.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/parallel.h"
@@ -100,9 +100,8 @@ Tensor with_positive_nans(Tensor result, int threads) {
   if (part.specials != Specials::kInfNan && part.specials != Specials::kNanOnly) return result;
   if (!part.is_float()) return result;
   const std::uint64_t sign = encode(part, -0.0);
-  const std::uint64_t least = part.specials == Specials::kInfNan
-                                  ? encode(part, std::numeric_limits<double>::infinity()) + 1
-                                  : encode(part, std::numeric_limits<double>::quiet_NaN());
+  const std::uint64_t least =
+      part.specials == Specials::kInfNan ? encode(part, kInfinity) + 1 : encode(part, kNan);
   const std::int64_t count = result.size() * (result.format().is_complex() ? 2 : 1);
   const auto clear = [&](auto code) {
     using Code = decltype(code);

@@ -33,8 +33,7 @@ Shape reduced_shape(const Case& c) {
   const auto axis = c.integer("axis");
   if (!axis) return {};
   Shape shape = c.input("x").shape();
-  shape.erase(shape.begin() +
-              (*axis < 0 ? *axis + static_cast<std::int64_t>(shape.size()) : *axis));
+  shape.erase(shape.begin() + (*axis < 0 ? *axis + std::ssize(shape) : *axis));
   return shape;
 }
 

@@ -217,9 +217,8 @@ std::vector<ExplanationLine> lines_of(const Verdict& v) {
 }
 
 std::string worst_heading(const Verdict& v) {
-  return v.mismatches > static_cast<std::int64_t>(v.worst.size())
-             ? formatted("worst {}", v.worst.size())
-             : std::string("which are");
+  return v.mismatches > std::ssize(v.worst) ? formatted("worst {}", v.worst.size())
+                                            : std::string("which are");
 }
 
 std::string explain(const Verdict& v, const std::string& reproduce) {
@@ -270,9 +269,8 @@ std::string explain(const AbftVerdict& v, const std::string& reproduce) {
                         element_text(*v.format, e.repaired_bits));
     }
   }
-  if (v.flagged > static_cast<std::int64_t>(v.flags.size()) && !v.flags.empty()) {
-    text += formatted("\n  ... and {} more",
-                      grouped(v.flagged - static_cast<std::int64_t>(v.flags.size())));
+  if (v.flagged > std::ssize(v.flags) && !v.flags.empty()) {
+    text += formatted("\n  ... and {} more", grouped(v.flagged - std::ssize(v.flags)));
   }
   if (!reproduce.empty()) text += "\nreproduce: " + reproduce;
   return text;
@@ -391,7 +389,7 @@ std::string gate_line(const GateReport& report) {
     cases += counts[word];
     totals += formatted("{}{} {}", totals.empty() ? "" : ", ", counts[word], word);
   }
-  const bool several = cases < static_cast<std::int64_t>(report.cases.size());
+  const bool several = cases < std::ssize(report.cases);
   return formatted("{} {}{}{}{}\n", cases, cases == 1 ? "case" : "cases",
                    several ? formatted(" of {} outputs", report.cases.size()) : "",
                    totals.empty() ? "" : ": ", totals);

@@ -145,8 +145,7 @@ Case pool_of(const std::vector<double>& boxes, const std::vector<double>& pixels
   c.name = "study";
   c.op = "deform_roi_pool";
   c.inputs["input"] = Tensor::from_values(f32, {1, 1, side, side}, pixels);
-  c.inputs["rois"] =
-      Tensor::from_values(f32, {static_cast<std::int64_t>(boxes.size()) / 5, 5}, boxes);
+  c.inputs["rois"] = Tensor::from_values(f32, {std::ssize(boxes) / 5, 5}, boxes);
   c.attributes["pooled_height"] = std::int64_t{7};
   c.attributes["pooled_width"] = pooled_width;
   c.attributes["spatial_scale"] = 0.0625;
@@ -279,8 +278,7 @@ void pooling(const StudyOptions& options, StudyResult& result) {
     const auto n = static_cast<double>(one.size());
     const double share = static_cast<double>(differ) / n,
                  flipped = 1e6 * static_cast<double>(flips) / n;
-    table.add({std::string(kind.text), static_cast<std::int64_t>(one.size()), share, flipped,
-               kRois * 49, most});
+    table.add({std::string(kind.text), std::ssize(one), share, flipped, kRois * 49, most});
     lowest = std::min(lowest, share);
     highest = std::max(highest, share);
     if (!kind.on_grid) random_flips = std::max(random_flips, flipped);
