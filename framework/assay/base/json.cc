@@ -109,6 +109,13 @@ std::optional<std::int64_t> count_of(const Json& object, const char* key,
   return static_cast<std::int64_t>(*value);
 }
 
+const Json& list_in(const Json& object, const char* key, const std::string& where,
+                    std::string_view wanted) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_array()) wrong(where, "'{}' must be {}", key, wanted);
+  return *found;
+}
+
 namespace {
 
 // Returns true if the text has a control character of ASCII other than ends of lines and tabs.

@@ -79,5 +79,9 @@ bool is_int64(const Json& value);
 std::optional<double> number_of(const Json& object, const char* key, const std::string& where,
                                 double most = INFINITY);
 std::optional<std::int64_t> count_of(const Json& object, const char* key, const std::string& where);
+// Returns the list of a key. Throws "WHERE: 'KEY' must be WANTED" if the key is missing or its
+// value is not a list.
+const Json& list_in(const Json& object, const char* key, const std::string& where,
+                    std::string_view wanted = "a list");
 
 }  // namespace assay::json

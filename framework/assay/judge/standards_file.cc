@@ -20,6 +20,7 @@ using json::check_keys;
 using json::count_of;
 using json::dumped;
 using json::Json;
+using json::list_in;
 using json::number_of;
 using json::parse_json;
 using json::text_of;
@@ -340,11 +341,8 @@ std::string standards_json(std::span<const Standard> standards) {
 std::vector<CustomStandard> parse_standards(const std::string& text, const std::string& source) {
   const Json json = parse_json(text, source);
   check_keys(json, {"standards"}, source);
-  if (!json.contains("standards") || !json["standards"].is_array()) {
-    wrong(source, "'standards' must be an array [...]");
-  }
   std::vector<CustomStandard> standards;
-  for (const Json& entry : json["standards"]) {
+  for (const Json& entry : list_in(json, "standards", source, "an array [...]")) {
     standards.push_back(read_standard(entry, source));
     for (std::size_t i = 0; i + 1 < standards.size(); ++i) {
       if (standards[i].name == standards.back().name) {

@@ -95,11 +95,8 @@ Baseline read_baseline(const std::string& path) {
   check_keys(json, {"schema", "baseline"}, path);
   if (!json.contains("schema")) wrong(path, "is no baseline");
   if (const std::string why = why_not_read(json["schema"]); !why.empty()) wrong(path, why);
-  if (!json.contains("baseline") || !json["baseline"].is_array()) {
-    wrong(path, "'baseline' must be a list of cases");
-  }
   Baseline baseline;
-  for (const Json& entry : json["baseline"]) {
+  for (const Json& entry : list_in(json, "baseline", path, "a list of cases")) {
     baseline.entries.push_back(
         entry_of(entry, formatted("{}: entry {}", path, baseline.entries.size() + 1)));
   }

@@ -10,11 +10,8 @@ std::vector<KnownFailure> read_known_failures(const std::string& path) {
   const Json json = parse_json(read_file(path), path);
   check_keys(json, {"schema", "known_failures"}, path);
   if (!json.contains("schema") || json["schema"] != 1) wrong(path, "'schema' must be 1");
-  if (!json.contains("known_failures") || !json["known_failures"].is_array()) {
-    wrong(path, "'known_failures' must be a list");
-  }
   std::vector<KnownFailure> list;
-  for (const Json& entry : json["known_failures"]) {
+  for (const Json& entry : list_in(json, "known_failures", path)) {
     const std::string where = formatted("{}: entry {}", path, list.size() + 1);
     check_keys(entry, {"cases", "reason", "expires", "output", "standard"}, where);
     KnownFailure failure{text_of(entry, "cases", where), text_of(entry, "reason", where),

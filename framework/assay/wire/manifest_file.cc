@@ -52,10 +52,7 @@ ManifestArray array_of(const Json& object, const std::string& where) {
   check_keys(object, {"file", "dtype", "shape"}, where);
   ManifestArray array{text_of(object, "file", where), text_of(object, "dtype", where), {}};
   if (array.file.empty() || array.dtype.empty()) wrong(where, "'file' and 'dtype' are needed");
-  if (!object.contains("shape") || !object["shape"].is_array()) {
-    wrong(where, "'shape' must be a list of whole numbers");
-  }
-  for (const Json& extent : object["shape"]) {
+  for (const Json& extent : list_in(object, "shape", where, "a list of whole numbers")) {
     if (!extent.is_number_unsigned() || extent.get<std::uint64_t>() > INT64_MAX) {
       wrong(where, "'shape' must be a list of whole numbers of at least 0");
     }
@@ -74,8 +71,7 @@ ManifestCase case_of(const Json& object, const std::string& source) {
       {}};
   if (c.name.empty() || c.op.empty()) wrong(where, "'name' and 'op' are needed");
   if (object.contains("absent_inputs")) {
-    if (!object["absent_inputs"].is_array()) wrong(where, "'absent_inputs' must be a list");
-    for (const Json& input : object["absent_inputs"]) {
+    for (const Json& input : list_in(object, "absent_inputs", where)) {
       if (!input.is_string()) wrong(where, "'absent_inputs' must be a list of strings");
       c.absent_inputs.push_back(input.get<std::string>());
     }
@@ -107,10 +103,8 @@ Manifest parse_manifest(const std::string& text, const std::string& source) {
     wrong(source, "'{}' must be 1", kVersion);
   }
   Manifest manifest{attributes_of(json, "attributes", source), {}};
-  if (!json.contains("cases") || !json["cases"].is_array()) {
-    wrong(source, "'cases' must be a list");
-  }
-  for (const Json& object : json["cases"]) manifest.cases.push_back(case_of(object, source));
+  for (const Json& object : list_in(json, "cases", source))
+    manifest.cases.push_back(case_of(object, source));
   return manifest;
 }
 
