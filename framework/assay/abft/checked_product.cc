@@ -8,6 +8,7 @@
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
+#include "assay/cases/epilogue.h"
 
 namespace assay::abft {
 bool is_own_accumulation(const Format& output) { return output.precision >= 24; }
@@ -104,11 +105,7 @@ std::string CheckedProduct::why_not(const Format& output) const {
         "operands, or choose another threshold",
         t.name);
   }
-  if (t.takes_residuals && (!output.is_float() || is_own_accumulation(output))) {
-    return formatted(
-        "outputs of {} are not cast from a wider accumulator, so that they have no residual",
-        output.name);
-  }
+  if (std::string why = t.takes_residuals ? why_not_cast(output) : ""; !why.empty()) return why;
   if (!output.is_float()) {
     const bool wide =
         output.bits > 32 || (!from_golden && (input_a->bits > 32 || input_b->bits > 32));

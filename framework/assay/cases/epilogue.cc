@@ -5,21 +5,20 @@
 namespace assay {
 namespace {
 
-// True if outputs of this dtype are narrower than the accumulator of their products, so that the
-// kernel casts it.
-bool is_cast(const Format& output) { return output.is_float() && output.precision < 24; }
-std::string not_cast(const Format& output) {
-  return formatted(
-      "outputs of {} are not cast from a wider accumulator, so that they have no residual",
-      output.name);
-}
 bool is_wide(const Format& f) { return f.name == "float32" || f.name == "float64"; }
 
 }  // namespace
 
+std::string why_not_cast(const Format& output) {
+  if (output.is_float() && output.precision < 24) return "";
+  return formatted(
+      "outputs of {} are not cast from a wider accumulator, so that they have no residual",
+      output.name);
+}
+
 std::string why_no_accumulator(const Format& f, const Shape& accumulator, const Format& output,
                                const Shape& shape) {
-  if (!is_cast(output)) return not_cast(output);
+  if (std::string why = why_not_cast(output); !why.empty()) return why;
   if (is_wide(f) && accumulator == shape) return "";
   return formatted(
       "the accumulator is {} {}, but for an output {} {} it must be float32 or float64 of the same "
@@ -29,7 +28,7 @@ std::string why_no_accumulator(const Format& f, const Shape& accumulator, const 
 
 std::string why_no_residual(const Format& f, const Shape& residual, const Format& output,
                             const Shape& shape) {
-  if (!is_cast(output)) return not_cast(output);
+  if (std::string why = why_not_cast(output); !why.empty()) return why;
   bool fits = is_wide(f) && shape.size() >= 2 && residual.size() == shape.size() &&
               residual.back() <= shape.back();
   for (std::size_t d = 0; fits && d + 1 < shape.size(); ++d) fits = residual[d] == shape[d];

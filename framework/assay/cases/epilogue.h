@@ -23,6 +23,9 @@ struct BasicEpilogue {
 };
 using Epilogue = BasicEpilogue<Tensor>;
 
+// Returns why outputs of this dtype have no epilogue. Returns an empty text if they are narrower
+// than the accumulator of their products, so that the kernel casts it.
+std::string why_not_cast(const Format& output);
 // Return why an epilogue, or one part of it with this dtype and shape, cannot belong to an output
 // of this dtype and shape. Return an empty text if it can.
 std::string why_no_epilogue(const Epilogue& epilogue, const Format& output, const Shape& shape);

@@ -10,6 +10,7 @@
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
+#include "assay/cases/epilogue.h"
 #include "assay/op/attention.h"
 #include "assay/op/cast.h"
 #include "assay/op/deform_roi_pool.h"
@@ -181,12 +182,7 @@ Tensor emulate_accumulator(const Case& c, const Machine& machine, int threads) {
     if (!op.product) {
       refuse_case(c.name, "the operator {} is not a product, so that it has no accumulator", c.op);
     }
-    if (!output.is_float() || output.precision >= 24) {
-      refuse_case(
-          c.name,
-          "outputs of {} are not cast from a wider accumulator, so that they have no residual",
-          output.name);
-    }
+    if (const std::string why = why_not_cast(output); !why.empty()) refuse_case(c.name, why);
     if (machine.name == kReferenceMachine || !product_model(c, machine, output)) {
       refuse_case(c.name,
                   "the machine {} sums exactly, so that there is no accumulator before the cast; "
