@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "assay/base/constants.h"
 #include "assay/base/text.h"
 #include "assay/machine/function_error.h"
+#include "assay/op/along_axis.h"
 #include "assay/op/order.h"
 #include "assay/op/sum_bound.h"
 
@@ -40,7 +42,7 @@ bool is_nan(double v) { return std::isnan(v); }
 
 // Writes bounds[i] for each element of a row of softmax. Returns the largest relative error,
 // without the part of the bound that `tiny` causes.
-double softmax_bounds(const Norm& norm, const Errors& r, const std::vector<double>& x,
+double softmax_bounds(const Norm& norm, const Errors& r, std::span<const double> x,
                       std::vector<double>& bounds) {
   const double most = *std::ranges::max_element(x);
   if (std::ranges::any_of(x, is_nan) || std::isinf(most)) {
@@ -83,7 +85,7 @@ double softmax_bounds(const Norm& norm, const Errors& r, const std::vector<doubl
 // and 0 for the other elements. A unit that saturates divides the others by at least the root of
 // the largest number over n.
 void bounds_beside_infinity(const Norm& norm, const Errors& r, const std::vector<double>& weight,
-                            const std::vector<double>& x, std::vector<double>& bounds) {
+                            std::span<const double> x, std::vector<double>& bounds) {
   const double factor =
       std::sqrt(static_cast<double>(norm.e.n) / max_finite(r.after)) * (1 + 8 * r.u + r.f);
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -95,7 +97,7 @@ void bounds_beside_infinity(const Norm& norm, const Errors& r, const std::vector
 // Writes the bounds of a row of layernorm or rmsnorm. Elements that may leave the range have
 // infinite bounds, and `unbounded` keeps the reason.
 void normalised_bounds(const Norm& norm, const Errors& r, const std::vector<double>& weight,
-                       const std::vector<double>& bias, const std::vector<double>& x,
+                       const std::vector<double>& bias, std::span<const double> x,
                        std::vector<double>& bounds, Unbounded& unbounded) {
   const auto n = static_cast<double>(x.size());
   const Case& c = norm.test_case;
@@ -192,29 +194,21 @@ Bounds bounds_of(const Norm& norm, const RoundoffBounds& roundoff) {
                  unit,
                  widens ? format_named("float32") : unit,
                  order};
-  const std::vector<double> x = c.input("x").view().values();
   const std::vector<double> weight = norm.vector<double>("weight", norm.has_weight),
                             bias = norm.vector<double>("bias", norm.has_bias);
-  Bounds result{std::vector<double>(x.size()), 0, {}};
-  const AxisExtent& e = norm.e;
-  std::vector<double> row(static_cast<std::size_t>(e.n)), bounds(row.size());
-  for (std::int64_t line = 0; line < e.outer * e.inner; ++line) {
-    const std::int64_t first = line / e.inner * e.n * e.inner + line % e.inner;
-    for (std::int64_t i = 0; i < e.n; ++i) {
-      row[static_cast<std::size_t>(i)] = x[static_cast<std::size_t>(first + i * e.inner)];
-    }
+  Bounds result{std::vector<double>(static_cast<std::size_t>(c.input("x").size())), 0, {}};
+  using Values = std::vector<double>;
+  for_lines<Values>(c.input("x"), norm.e, 1, [&](Values& bounds, const LineAlong& line) {
+    bounds.resize(line.values.size());
     const bool holds = result.unbounded.holds([&] {
       if (norm.is_softmax())
-        result.relative = std::max(result.relative, softmax_bounds(norm, r, row, bounds));
+        result.relative = std::max(result.relative, softmax_bounds(norm, r, line.values, bounds));
       else
-        normalised_bounds(norm, r, weight, bias, row, bounds, result.unbounded);
+        normalised_bounds(norm, r, weight, bias, line.values, bounds, result.unbounded);
     });
     if (!holds) std::ranges::fill(bounds, kInfinity);
-    for (std::int64_t i = 0; i < e.n; ++i) {
-      result.values[static_cast<std::size_t>(first + i * e.inner)] =
-          bounds[static_cast<std::size_t>(i)];
-    }
-  }
+    for (std::size_t i = 0; i < bounds.size(); ++i) result.values[line.position(i)] = bounds[i];
+  });
   return result;
 }
 

@@ -361,27 +361,8 @@ std::string quantize_remark(const Case& c, const TensorView& output) {
       grouped(away), grouped(ties));
 }
 
-// Quantizes in float32, as a machine does, or as an unknown kernel if `machine` is null.
-Tensor quantized_in_float32(const Case& c, const Format& output, const Machine* machine,
-                            int threads) {
-  const Format* through = quotient_format(c, quantization_of(c), machine);
-  return quantized<float>(
-      c, output, threads, emulated_factor,
-      [through](const Quantization& q, const Factor& f, float* values, std::int64_t n) {
-        const auto scale = static_cast<float>(f.scale), inverse = static_cast<float>(f.inverse);
-        if (q.multiply && std::isfinite(scale)) {
-          for (std::int64_t i = 0; i < n; ++i) values[i] *= inverse;
-        } else {
-          for (std::int64_t i = 0; i < n; ++i) values[i] /= scale;
-        }
-        for (std::int64_t i = 0; through != nullptr && i < n; ++i) {
-          values[i] = static_cast<float>(round_to(*through, values[i]));
-        }
-      });
-}
-
 Tensor run_quantize(const Call& call) {
-  return quantized_in_float32(call.test_case, call.output, &call.machine, call.threads);
+  return quantize_in_float32(call.test_case, call.output, &call.machine, call.threads);
 }
 
 DerivedTolerance quantize_tolerance_on(const Case& c, const Machine* machine) {
@@ -425,14 +406,11 @@ DerivedTolerance quantize_tolerance_on(const Case& c, const Machine* machine) {
                     output.name, q.power_of_two ? "" : "; three of float32 before it")};
 }
 
-DerivedTolerance quantize_tolerance(const Case& c) { return quantize_tolerance_on(c, nullptr); }
-DerivedTolerance quantize_machine_tolerance(const Case& c, const Machine& machine) {
-  return quantize_tolerance_on(c, &machine);
-}
-
 // Dequantizes in the arithmetic of T, which is float on a machine and double for the reference.
-template <typename T>
-Tensor dequantized(const Case& c, const Format& output, int threads) {
+template <typename T, typename AnyCall>
+Tensor dequantized(const AnyCall& call) {
+  const Case& c = call.test_case;
+  const Format& output = call.output;
   const Tensor& x = c.input("x");
   if (!holds_format(format_named("float32"), x.format()) || !output.is_float()) {
     refuse_case(c.name,
@@ -442,21 +420,13 @@ Tensor dequantized(const Case& c, const Format& output, int threads) {
   }
   const ScaleGrid grid = scale_grid(c, "scaling", word_of(c, "scaling"), x.shape());
   const std::vector<double> scales = scale_values(c, "scale", grid);
-  return changed_by_blocks<T>(c, grid, output, output, threads,
+  return changed_by_blocks<T>(c, grid, output, output, call.threads,
                               [&](T* values, std::int64_t n, std::size_t at) {
                                 // The product of two factors of at most 24 bits is exact in
                                 // float64.
                                 const auto scale = static_cast<T>(scales[at]);
                                 for (std::int64_t i = 0; i < n; ++i) values[i] *= scale;
                               });
-}
-
-Tensor run_dequantize(const Call& call) {
-  return dequantized<float>(call.test_case, call.output, call.threads);
-}
-
-Tensor dequantize_reference(const ReferenceCall& call) {
-  return dequantized<double>(call.test_case, call.output, call.threads);
 }
 
 DerivedTolerance dequantize_tolerance(const Case& c) {
@@ -480,8 +450,22 @@ bool is_code_format(const Format& f) {
   return small || f.name == "int8";
 }
 
-Tensor quantize_in_float32(const Case& c, const Format& output, int threads) {
-  return quantized_in_float32(c, output, nullptr, threads);
+Tensor quantize_in_float32(const Case& c, const Format& output, const Machine* machine,
+                           int threads) {
+  const Format* through = quotient_format(c, quantization_of(c), machine);
+  return quantized<float>(
+      c, output, threads, emulated_factor,
+      [through](const Quantization& q, const Factor& f, float* values, std::int64_t n) {
+        const auto scale = static_cast<float>(f.scale), inverse = static_cast<float>(f.inverse);
+        if (q.multiply && std::isfinite(scale)) {
+          for (std::int64_t i = 0; i < n; ++i) values[i] *= inverse;
+        } else {
+          for (std::int64_t i = 0; i < n; ++i) values[i] /= scale;
+        }
+        for (std::int64_t i = 0; through != nullptr && i < n; ++i) {
+          values[i] = static_cast<float>(round_to(*through, values[i]));
+        }
+      });
 }
 
 std::vector<Operator> quantize_operators() {
@@ -513,8 +497,9 @@ std::vector<Operator> quantize_operators() {
        .reference = quantize_reference,
        .output_format = first_input_format,
        .element_bounds = quantize_bounds,
-       .tolerance = quantize_tolerance,
-       .machine_tolerance = quantize_machine_tolerance,
+       .tolerance = [](const Case& c) { return quantize_tolerance_on(c, nullptr); },
+       .machine_tolerance =
+           [](const Case& c, const Machine& machine) { return quantize_tolerance_on(c, &machine); },
        .generate = generate_vector,
        .uneven_outputs = true,
        .has_element_bounds = gives_codes,
@@ -525,8 +510,8 @@ std::vector<Operator> quantize_operators() {
        .parameters = {scaling_parameter("scaling", "x"), scales_parameter(),
                       dtype_parameter("output_dtype",
                                       "dtype of the result. If it is not given, it is float32")},
-       .run = run_dequantize,
-       .reference = dequantize_reference,
+       .run = dequantized<float, Call>,
+       .reference = dequantized<double, ReferenceCall>,
        .output_format = [](const Case&) -> const Format& { return format_named("float32"); },
        .no_element_bounds = each,
        .tolerance = dequantize_tolerance,

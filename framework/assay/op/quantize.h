@@ -38,9 +38,11 @@ inline constexpr double kSmallestAmax = 1e-4;
 // scales are refused.
 std::vector<Operator> quantize_operators();
 
-// Returns the result of a case of quantize if no machine is named. A machine that converts only
-// float16 to int8 may give other codes.
-Tensor quantize_in_float32(const Case& test_case, const Format& output, int threads);
+// Returns the result of a case of quantize on a machine, in float32, or that of an unknown kernel
+// if `machine` is null. A machine that converts only float16 to int8 may give other codes than an
+// unknown kernel.
+Tensor quantize_in_float32(const Case& test_case, const Format& output, const Machine* machine,
+                           int threads);
 
 // True if values can be quantized to this format: int8, or a float of at most 16 bits.
 bool is_code_format(const Format& format);

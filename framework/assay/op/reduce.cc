@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/base/double_double.h"
 #include "assay/base/text.h"
 #include "assay/machine/exact_matmul.h"
@@ -38,7 +38,7 @@ Shape reduced_shape(const Case& c) {
 }
 
 double larger(double a, double b) {
-  if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<double>::quiet_NaN();
+  if (std::isnan(a) || std::isnan(b)) return kNan;
   if (a == b) return std::signbit(a) ? b : a;
   return a > b ? a : b;
 }
@@ -142,7 +142,7 @@ struct Exactly {
   // that the rounding of a sum left, if it settles the result, and long division otherwise.
   void means(std::int64_t n, std::int64_t w, const double* x, double* sums) const {
     const auto count = static_cast<double>(n);
-    std::vector<double> rests(static_cast<std::size_t>(w), std::numeric_limits<double>::infinity());
+    std::vector<double> rests(static_cast<std::size_t>(w), kInfinity);
     if (!narrow) {
       std::transform(sums, sums + w, rests.begin(), [](double sum) { return -sum; });
       exact_matmul(1, w, n, ones.data(), x, rests.data(), 1);
@@ -278,7 +278,6 @@ Tensor reduce_reference(const ReferenceCall& call) {
 // largest number or an infinity of that sign, which the judge treats as equal.
 std::vector<double> absolute_sums(const Case& c, const AxisExtent& e, const Format& input,
                                   double roundings, bool mean, Unbounded& unbounded) {
-  const std::vector<double> values = c.input("x").view().values();
   const SumOrder order = asked_order(c);
   const Format& unit = unit_format(c, input);
   const Format& last = last_format(c, order, unit);
@@ -286,34 +285,32 @@ std::vector<double> absolute_sums(const Case& c, const AxisExtent& e, const Form
   // Means are divided, so a sum that overflows does not imply that the output overflows.
   const bool ends_there = !mean && max_finite(output_format(c)) <= most;
   std::vector<double> sums(static_cast<std::size_t>(e.outer * e.inner));
-  for (std::int64_t row = 0; row < e.outer; ++row) {
-    for (std::int64_t j = 0; j < e.inner; ++j) {
-      std::vector<double> sizes;
-      bool finite = true, positive = false, negative = false;
-      for (std::int64_t i = 0; i < e.n; ++i) {
-        const double v = values[static_cast<std::size_t>((row * e.n + i) * e.inner + j)];
-        finite = finite && std::isfinite(v);
-        positive = positive || v > 0;
-        negative = negative || v < 0;
-        sizes.push_back(std::abs(v));
-      }
-      double& sum = sums[static_cast<std::size_t>(row * e.inner + j)];
-      if (!finite) {
-        sum = std::numeric_limits<double>::quiet_NaN();
-        continue;
-      }
-      const LargestSums largest = largest_sums(order, sizes);
-      const bool holds = unbounded.holds([&] {
-        if (!std::isfinite(largest.total)) {
-          refuse_case(c.name, "no tolerance can be derived: a sum may overflow float64");
-        }
-        if (ends_there && !(positive && negative)) return;
-        require_range(c, unit, "a sum", largest.unit * (1 + roundings));
-        require_range(c, last, "a sum", largest.total * (1 + roundings));
-      });
-      sum = holds ? largest.total : std::numeric_limits<double>::infinity();
+  using Values = std::vector<double>;
+  for_lines<Values>(c.input("x"), e, 1, [&](Values& sizes, const LineAlong& line) {
+    sizes.clear();
+    bool finite = true, positive = false, negative = false;
+    for (const double v : line.values) {
+      finite = finite && std::isfinite(v);
+      positive = positive || v > 0;
+      negative = negative || v < 0;
+      sizes.push_back(std::abs(v));
     }
-  }
+    double& sum = sums[static_cast<std::size_t>(line.index)];
+    if (!finite) {
+      sum = kNan;
+      return;
+    }
+    const LargestSums largest = largest_sums(order, sizes);
+    const bool holds = unbounded.holds([&] {
+      if (!std::isfinite(largest.total)) {
+        refuse_case(c.name, "no tolerance can be derived: a sum may overflow float64");
+      }
+      if (ends_there && !(positive && negative)) return;
+      require_range(c, unit, "a sum", largest.unit * (1 + roundings));
+      require_range(c, last, "a sum", largest.total * (1 + roundings));
+    });
+    sum = holds ? largest.total : kInfinity;
+  });
   return sums;
 }
 

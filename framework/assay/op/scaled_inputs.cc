@@ -55,7 +55,7 @@ void add_quantized(const Recipe& recipe, Case& c, const Operand& operand,
   numbers.attributes["scales"] = scales;
   const auto quantized = [&](const Format& output) {
     numbers.attributes["output_dtype"] = std::string(output.name);
-    return quantize_in_float32(numbers, output, recipe.threads);
+    return quantize_in_float32(numbers, output, nullptr, recipe.threads);
   };
   c.inputs[operand.name] = quantized(codes);
   numbers.attributes["result"] = std::string("scales");
