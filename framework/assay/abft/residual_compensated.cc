@@ -7,8 +7,6 @@
 #include "assay/base/index.h"
 
 namespace assay::abft {
-namespace {}  // namespace
-
 BoundForm residual_compensated_form(const RowForms& rows, std::int64_t i, std::int64_t g) {
   const CheckedProduct& product = rows.product();
   const ProductStats p = rows.product_stats(i, g);

@@ -177,6 +177,19 @@ struct Terms {
   std::vector<Values> sums;
 };
 
+// Adds the products of the terms from `first` to before `last` to each element's sum.
+void add_products(const MatmulShape& shape, const Values& a, const Values& b, std::int64_t first,
+                  std::int64_t last, Values& sums) {
+  for (std::int64_t i = 0; i < shape.m; ++i) {
+    double* to = sums.data() + i * shape.n;
+    for (std::int64_t k = first; k < last; ++k) {
+      const double by = a[static_cast<std::size_t>(i * shape.k + k)];
+      const double* row = b.data() + k * shape.n;
+      for (std::int64_t j = 0; j < shape.n; ++j) to[j] += by * row[j];
+    }
+  }
+}
+
 // Returns the terms of a product, or of a sum over the last axis. Returns nothing for other
 // operators.
 Terms terms_of(const Subject& s) {
@@ -196,15 +209,7 @@ Terms terms_of(const Subject& s) {
     const Values a = matmul_matrix(s.test_case(), "a", 0).values(),
                  b = matmul_matrix(s.test_case(), "b", 0).values();
     cut(shape.k);
-    for (std::int64_t k = 0; k < shape.k; ++k) {
-      Values& sum = sum_of(k);
-      for (std::int64_t i = 0; i < shape.m; ++i) {
-        const double by = a[static_cast<std::size_t>(i * shape.k + k)];
-        double* to = sum.data() + i * shape.n;
-        const double* row = b.data() + k * shape.n;
-        for (std::int64_t j = 0; j < shape.n; ++j) to[j] += by * row[j];
-      }
-    }
+    for (std::int64_t k = 0; k < shape.k; ++k) add_products(shape, a, b, k, k + 1, sum_of(k));
     return terms;
   }
   const auto x = s.whole->inputs.find("x");
@@ -292,16 +297,6 @@ void add_rounded_sums(const Subject& s, std::vector<Prediction>& all) {
   const MatmulShape shape = matmul_shape(c);
   const Values a = matmul_matrix(c, "a", 0).values(), b = matmul_matrix(c, "b", 0).values();
   const Values bias = matmul_bias(c);
-  const auto add_chunk = [&](std::int64_t first, std::int64_t last, Values& sum) {
-    for (std::int64_t i = 0; i < shape.m; ++i) {
-      double* to = sum.data() + i * shape.n;
-      for (std::int64_t k = first; k < last; ++k) {
-        const double by = a[static_cast<std::size_t>(i * shape.k + k)];
-        const double* row = b.data() + k * shape.n;
-        for (std::int64_t j = 0; j < shape.n; ++j) to[j] += by * row[j];
-      }
-    }
-  };
   const auto with_bias = [&](Values sum) {
     for (std::size_t i = 0; i < sum.size() && !bias.empty(); ++i) sum[i] += bias[i % bias.size()];
     return sum;
@@ -315,7 +310,7 @@ void add_rounded_sums(const Subject& s, std::vector<Prediction>& all) {
       Values total(n);
       for (std::int64_t first = 0; first < shape.k; first += length) {
         Values part(n);
-        add_chunk(first, std::min(shape.k, first + length), part);
+        add_products(shape, a, b, first, std::min(shape.k, first + length), part);
         round_array(narrow, part.data(), n);
         for (std::size_t i = 0; i < n; ++i) total[i] += part[i];
       }
@@ -326,7 +321,7 @@ void add_rounded_sums(const Subject& s, std::vector<Prediction>& all) {
       if (chunk >= shape.k) continue;
       Values total(n);
       for (std::int64_t first = 0; first < shape.k; first += chunk) {
-        add_chunk(first, std::min(shape.k, first + chunk), total);
+        add_products(shape, a, b, first, std::min(shape.k, first + chunk), total);
         round_array(narrow, total.data(), n);
       }
       all.push_back({formatted("{} accumulation", name), with_bias(std::move(total))});

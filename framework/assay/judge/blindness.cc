@@ -100,9 +100,7 @@ std::string blind_words(const Verdict& v) {
 std::string tolerance_that_sees(const Verdict& v,
                                 const std::function<std::vector<double>()>& sizes) {
   std::vector<double> seen = sizes();
-  seen.erase(std::remove_if(seen.begin(), seen.end(),
-                            [](double size) { return !std::isfinite(size) || size == 0; }),
-             seen.end());
+  std::erase_if(seen, [](double size) { return !std::isfinite(size) || size == 0; });
   if (seen.empty() || v.bound.max_blind >= 1) return "";
   const auto place =
       static_cast<std::ptrdiff_t>(std::floor(v.bound.max_blind * static_cast<double>(seen.size())));

@@ -36,8 +36,7 @@ std::vector<std::int64_t> lags_of(const Draws& draws) {
   for (std::size_t d = draws.shape.size(); d-- > 1;) lags.push_back(step *= draws.shape[d]);
   std::ranges::sort(lags);
   lags.erase(std::unique(lags.begin(), lags.end()), lags.end());
-  lags.erase(std::remove_if(lags.begin(), lags.end(), [&](std::int64_t l) { return l > n / 2; }),
-             lags.end());
+  std::erase_if(lags, [&](std::int64_t l) { return l > n / 2; });
   return lags;
 }
 

@@ -5,8 +5,6 @@
 #include "assay/base/constants.h"
 
 namespace assay {
-namespace {}  // namespace
-
 std::int64_t Histogram::total() const {
   std::int64_t sum = below + above;
   for (const auto& [bin, count] : bins) sum += count;
