@@ -95,9 +95,8 @@ bool is_exact(const Format& output) { return !output.is_float() && !output.is_co
 std::string_view row_dtype(const Standard& s, const Format& output) {
   for (const std::string_view name : {output.name, std::string_view("*")}) {
     if (name == "*" && !output.is_float()) break;
-    const auto names = [&](const auto& row) { return row.dtype == name; };
-    if (std::any_of(s.rows.begin(), s.rows.end(), names) ||
-        std::any_of(s.limits.begin(), s.limits.end(), names)) {
+    if (find_row(s.rows, name, &ToleranceRow::dtype) != nullptr ||
+        find_row(s.limits, name, &LimitRow::dtype) != nullptr) {
       return name;
     }
   }
@@ -115,10 +114,7 @@ std::optional<Bound> bound_of(const Standard& s, const Format& output, std::int6
   bound.max_mismatches = s.max_mismatches;
   bound.max_mismatch_fraction = s.max_mismatch_fraction;
   const std::string_view dtype = row_dtype(s, output);
-  const ToleranceRow* row = nullptr;
-  for (const ToleranceRow& r : s.rows) {
-    if (r.dtype == dtype) row = &r;
-  }
+  const ToleranceRow* row = find_row(s.rows, dtype, &ToleranceRow::dtype);
   for (const LimitRow& l : s.limits) {
     if (l.dtype != dtype) continue;
     bound.limits.push_back(l.limit);
@@ -172,22 +168,18 @@ std::int64_t Bound::forgiven(std::int64_t elements) const {
 }
 
 std::string Bound::text() const {
-  const auto limits_text = [&] {
-    std::string text;
-    int group = 0;
-    for (const Limit& l : limits) {
-      text += (text.empty() ? "" : l.group != 0 && l.group == group ? " or " : ", ") + l.text();
-      group = l.group;
-    }
-    return text;
-  };
   std::string text = row_of(rule).text_of(*this);
   if (or_ulps > 0) text += formatted(" or {} ulp", or_ulps);
   if (small_value > 0) {
     text += formatted(" (atol {} where |expected| < {})", short_number(small_atol, 6),
                       short_number(small_value, 6));
   }
-  return limits.empty() ? text : text + (text.empty() ? "" : ", ") + limits_text();
+  int group = 0;
+  for (const Limit& l : limits) {
+    text += (text.empty() ? "" : l.group != 0 && l.group == group ? " or " : ", ") + l.text();
+    group = l.group;
+  }
+  return text;
 }
 
 std::optional<Bound> standard_bound(std::string_view name, const Format& output,
@@ -260,9 +252,8 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output,
   if (const CustomStandard* own = find_custom_standard(name, custom)) {
     return bound_of(own->view(), output, accumulations);
   }
-  std::vector<std::string> names;
-  for (const CustomStandard& own : custom) names.push_back(own.name);
   if (const Standard* s = find_standard(name)) return bound_of(*s, output, accumulations);
+  std::vector<std::string> names = names_of(custom);
   for (const Standard& s : standards()) {
     names.emplace_back(s.name);
     for (const std::string_view other : other_names(s)) names.emplace_back(other);

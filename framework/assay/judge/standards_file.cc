@@ -363,8 +363,7 @@ bool is_in_file(std::string_view standard) {
 
 const CustomStandard* find_custom_standard(std::string_view name,
                                            std::span<const CustomStandard> custom) {
-  if (const auto own = std::ranges::find(custom, name, &CustomStandard::name); own != custom.end())
-    return &*own;
+  if (const CustomStandard* own = find_row(custom, name, &CustomStandard::name)) return own;
   if (!is_in_file(name)) return nullptr;
   const std::size_t path_end = std::min(name.find(kInFile) + kInFile.size() - 1, name.size());
   const std::string path(name.substr(0, path_end));
@@ -375,10 +374,10 @@ const CustomStandard* find_custom_standard(std::string_view name,
   auto known = files.find(path);
   if (known == files.end()) known = files.emplace(path, read_standards(path)).first;
   const std::vector<CustomStandard>& standards = known->second;
-  const auto found = std::ranges::find(standards, of_file, &CustomStandard::name);
-  if (found != standards.end()) return &*found;
-  std::vector<std::string> names;
-  for (const CustomStandard& s : standards) names.push_back(s.name);
+  if (const CustomStandard* found = find_row(standards, of_file, &CustomStandard::name)) {
+    return found;
+  }
+  const std::vector<std::string> names = names_of(standards);
   if (of_file.empty()) {
     refuse("{} is a file of standards; name one of them, as in {}:{}", path, path,
            names.empty() ? "NAME" : names.front());
