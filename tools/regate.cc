@@ -23,12 +23,9 @@ struct RegateOptions {
 
 std::vector<SavedResult> saved_results(const std::string& path) {
   const std::string text = read_file(path);
-  try {
-    return wire::read_results(text);
-  } catch (const Refusal& e) {
-    refuse("{}: {}; `assay gate --histograms --json FILE` writes what is judged again", path,
-           e.what());
-  }
+  return with_advice("`assay gate --histograms --json FILE` writes what is judged again", [&] {
+    return at_place(path, [&] { return wire::read_results(text); });
+  });
 }
 
 // Returns one verdict for each requested bound.

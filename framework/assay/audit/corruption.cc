@@ -151,7 +151,7 @@ Made permuted(const Subject& s, std::uint64_t draw) {
   Tensor t = s.clean;
   Random random(draw, stream_of(s.title()));
   for (std::int64_t i = t.size() - 1; i > 0; --i) {
-    const auto j = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(i) + 1));
+    const std::int64_t j = random.index_below(i + 1);
     const std::uint64_t bits = t.bits_at(i);
     t.set_bits(i, t.bits_at(j));
     t.set_bits(j, bits);

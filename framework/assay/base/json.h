@@ -52,16 +52,6 @@ template <typename First, typename... T>
   wrong(where, fmt::format(text, std::forward<First>(first), std::forward<T>(values)...));
 }
 
-// Calls `parse`. If it throws Refusal, the place is put in front of the message.
-template <typename Parse>
-auto at_place(const std::string& where, const Parse& parse) {
-  try {
-    return parse();
-  } catch (const Refusal& e) {
-    wrong(where, e.what());
-  }
-}
-
 // Selects if texts may hold control characters. Files that people write need no control characters.
 // Files that assay wrote hold the names that were in its inputs.
 enum class Controls : std::uint8_t { kRefused, kAllowed };

@@ -60,6 +60,10 @@ std::uint64_t Random::below(std::uint64_t n) {
   }
 }
 
+std::int64_t Random::index_below(std::int64_t n) {
+  return static_cast<std::int64_t>(below(static_cast<std::uint64_t>(n)));
+}
+
 double Random::uniform() { return static_cast<double>(next64() >> 11) * 0x1p-53; }
 
 double Random::normal() {

@@ -38,8 +38,9 @@ class Random {
 
   std::uint64_t next64();
   // Returns a uniform number in [0, n), without bias (Lemire's multiply and reject). n must be
-  // positive.
+  // positive. index_below() has the signed type of sizes and positions.
   std::uint64_t below(std::uint64_t n);
+  std::int64_t index_below(std::int64_t n);
   // Returns a uniform number in [0, 1), a multiple of 2^-53.
   double uniform();
   // Returns a standard normal number. They are computed in pairs.

@@ -27,6 +27,16 @@ template <typename First, typename... T>
   throw Refusal(fmt::format(text, std::forward<First>(first), std::forward<T>(values)...));
 }
 [[noreturn]] inline void refuse(const std::string& reason) { throw Refusal(reason); }
+// Calls `function`. If it throws Refusal, throws one whose message begins with the place: "PLACE:
+// MESSAGE".
+template <typename Function>
+auto at_place(const std::string& place, const Function& function) {
+  try {
+    return function();
+  } catch (const Refusal& e) {
+    refuse("{}: {}", place, e.what());
+  }
+}
 // Throws CaseError for the case of this name.
 template <typename First, typename... T>
 [[noreturn]] void refuse_case(const std::string& name, fmt::format_string<First, T...> text,

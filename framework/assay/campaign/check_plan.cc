@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "assay/base/call_text.h"
-#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/campaign/matrix.h"
 #include "assay/judge/bound.h"
@@ -47,16 +46,6 @@ std::vector<int> read_bits(const std::vector<std::string>& words, const Format& 
   std::ranges::sort(bits);
   bits.erase(std::unique(bits.begin(), bits.end()), bits.end());
   return bits;
-}
-
-// Calls `check`. If it throws, the message begins with the place in the plan's file.
-template <typename Check>
-void at_place(const std::string& where, const Check& check) {
-  try {
-    check();
-  } catch (const Refusal& error) {
-    refuse("{}: {}", where, error.what());
-  }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/cases/product.h"
 #include "assay/machine/dot.h"
 #include "assay/op/dot_operator.h"
@@ -59,17 +60,11 @@ class FaultTrial {
  private:
   const Format& output() const { return matrix_.output.format(); }
 
-  std::int64_t below(std::int64_t count) {
-    return static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(count)));
-  }
   // Returns `at` of the fault, or a drawn position in a tensor of this shape.
   std::int64_t place(const Shape& shape, std::string_view whose) {
-    if (!spec_.at) return below(element_count(shape));
-    try {
-      return fault::position_in(shape, *spec_.at, whose);
-    } catch (const Refusal& e) {
-      refuse("fault '{}': {}", spec_.text(), e.what());
-    }
+    if (!spec_.at) return random_.index_below(element_count(shape));
+    return at_place(formatted("fault '{}'", spec_.text()),
+                    [&] { return fault::position_in(shape, *spec_.at, whose); });
   }
 
   // Adds elements of `results` that differ from those of the matrix to the changes. `results` has
@@ -168,10 +163,8 @@ class FaultTrial {
     if (const auto found = c.inputs.find(spec_.input); found != c.inputs.end()) {
       return found->second.view();
     }
-    std::vector<std::string> names;
-    for (const auto& [name, tensor] : c.inputs) names.push_back(name);
     refuse("fault '{}': this {} has no input '{}'; it has {}", spec_.text(), c.op, spec_.input,
-           joined(names));
+           joined(keys_of(c.inputs)));
   }
 
   void break_input() {
@@ -265,7 +258,7 @@ class FaultTrial {
           "to {}",
           spec_.text(), k, chunk, steps - 1);
     }
-    const std::int64_t step = spec_.step ? *spec_.step : below(steps);
+    const std::int64_t step = spec_.step ? *spec_.step : random_.index_below(steps);
     const std::int64_t done = std::min(k, (step + 1) * chunk);
     const std::vector<double> bias = matmul_bias(one);
     const bool first = cell_.machine->bias_first.value && !bias.empty();
@@ -350,11 +343,8 @@ class FaultTrial {
 
 Trial run_trial(const Plan& plan, const Cell& cell, std::size_t fault, std::int64_t number,
                 const Matrix& matrix, const std::vector<MatrixDetector>& gates) {
-  try {
-    return FaultTrial(plan, cell, fault, number, matrix, gates).make();
-  } catch (const Refusal& e) {
-    refuse("cell {}: {}", cell.name, e.what());
-  }
+  return at_place(formatted("cell {}", cell.name),
+                  [&] { return FaultTrial(plan, cell, fault, number, matrix, gates).make(); });
 }
 
 void run_trials(const Plan& plan, const Cell& cell, std::size_t fault, std::int64_t index,

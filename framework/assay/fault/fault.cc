@@ -84,8 +84,7 @@ std::vector<std::int64_t> positions_of(const FaultSpec& spec, const Shape& shape
   const SitePlaces places(spec, shape);
   if (spec.at) return places.positions(places.holding(position_in(shape, *spec.at, kOutput)));
   if (places.count() == 0) return {};
-  const auto count = static_cast<std::uint64_t>(places.count());
-  return places.positions(static_cast<std::int64_t>(random.below(count)));
+  return places.positions(random.index_below(places.count()));
 }
 
 std::vector<Flip> changes_at(const Tensor& output, const FaultSpec& spec,
@@ -156,8 +155,7 @@ Injection inject(Tensor& output, const FaultSpec& spec, std::uint64_t stream) {
   for (std::int64_t n = 0; n < asked; ++n) {
     std::int64_t found = -1;
     for (int draw = 0; draw < kDraws && found < 0; ++draw) {
-      const auto place =
-          static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(places.count())));
+      const std::int64_t place = random.index_below(places.count());
       if (able(place)) found = place;
     }
     if (found >= 0) {

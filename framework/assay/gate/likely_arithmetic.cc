@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "assay/base/error.h"
+#include "assay/base/index.h"
 #include "assay/base/text.h"
 #include "assay/cases/product.h"
 #include "assay/format/convert.h"
@@ -47,7 +48,7 @@ Subject subject_of(const Case& c, const TensorView& output, const Tensor& golden
     s.sample = sample_of_product(c, kSide);
     s.index = s.sample->index;
   } else {
-    s.index.resize(static_cast<std::size_t>(golden.size()));
+    s.index.resize(at(golden.size()));
     std::iota(s.index.begin(), s.index.end(), std::int64_t{0});
   }
   const TensorView weights = all_weights.view(), expected = golden.view();
@@ -124,8 +125,8 @@ void add_bias_and_weight(const Subject& s, std::vector<Prediction>& all) {
   const auto changed = [&](const auto& change) {
     Values result = s.golden;
     for (std::size_t i = 0; i < result.size(); ++i) {
-      const auto column = static_cast<std::size_t>(s.index[i] % s.columns);
-      result[i] = change(result[i], column, static_cast<std::size_t>(s.index[i] / s.columns));
+      const auto column = at(s.index[i] % s.columns);
+      result[i] = change(result[i], column, at(s.index[i] / s.columns));
     }
     return result;
   };
@@ -183,7 +184,7 @@ void add_products(const MatmulShape& shape, const Values& a, const Values& b, st
   for (std::int64_t i = 0; i < shape.m; ++i) {
     double* to = sums.data() + i * shape.n;
     for (std::int64_t k = first; k < last; ++k) {
-      const double by = a[static_cast<std::size_t>(i * shape.k + k)];
+      const double by = a[at(i * shape.k + k)];
       const double* row = b.data() + k * shape.n;
       for (std::int64_t j = 0; j < shape.n; ++j) to[j] += by * row[j];
     }
@@ -198,12 +199,9 @@ Terms terms_of(const Subject& s) {
   const auto cut = [&](std::int64_t count) {
     terms.count = count;
     while ((count + terms.block - 1) / terms.block > kMostBlocks) terms.block *= 2;
-    terms.sums.assign(static_cast<std::size_t>((count + terms.block - 1) / terms.block),
-                      Values(s.size(), 0.0));
+    terms.sums.assign(at((count + terms.block - 1) / terms.block), Values(s.size(), 0.0));
   };
-  const auto sum_of = [&](std::int64_t k) -> Values& {
-    return terms.sums[static_cast<std::size_t>(k / terms.block)];
-  };
+  const auto sum_of = [&](std::int64_t k) -> Values& { return terms.sums[at(k / terms.block)]; };
   if (s.sample) {
     const MatmulShape shape = matmul_shape(s.test_case());
     const Values a = matmul_matrix(s.test_case(), "a", 0).values(),
@@ -225,7 +223,7 @@ Terms terms_of(const Subject& s) {
   cut(count);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto place = static_cast<std::int64_t>(i);
-    sum_of(place % count)[static_cast<std::size_t>(place / count)] += values[i];
+    sum_of(place % count)[at(place / count)] += values[i];
   }
   return terms;
 }
@@ -354,7 +352,7 @@ std::string errors_like(const Subject& s, int threads) {
     least = std::min(least, share);
   }
   if (!(least < kLeft)) return "";
-  const std::size_t best = static_cast<std::size_t>(std::ranges::min_element(left) - left.begin());
+  const std::size_t best = at(std::ranges::min_element(left) - left.begin());
   if (!all[best].is_conversion) return "errors like those of " + all[best].words;
   std::string names;
   for (std::size_t i = 0; i < all.size(); ++i) {

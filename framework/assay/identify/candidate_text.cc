@@ -1,7 +1,5 @@
 #include "assay/identify/candidate_text.h"
 
-#include <algorithm>
-
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/format/rounding.h"

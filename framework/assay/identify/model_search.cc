@@ -286,9 +286,7 @@ std::vector<Rival> rivals_of(const Sums& s, const SearchResult& result, int thre
   const int count = static_cast<int>(std::clamp(affordable, 128.0, 8192.0));
   std::vector<Pairing> pairings;
   Random random(1, stream_of("identify"));
-  const auto below = [&](std::int64_t n) {
-    return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(n)));
-  };
+  const auto below = [&](std::int64_t n) { return random.index_below(n); };
   const auto a_rows = std::ssize(s.a) / s.k, b_rows = std::ssize(s.b) / s.k;
   for (int i = 0; i < count; ++i) {
     const std::int64_t element = below(s.count);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "assay/base/index.h"
 #include "assay/base/random.h"
 #include "assay/base/text.h"
 #include "assay/op/scales.h"
@@ -27,8 +28,8 @@ int largest_exponent(const Format& format) { return std::ilogb(max_finite(format
 double drawn(Random& random, const Format& format, int low, int high) {
   const int least = std::ilogb(min_subnormal(format)), most = largest_exponent(format) - 1;
   const int span = std::max(high - low, 0);
-  const int exponent = std::clamp(
-      low + static_cast<int>(random.below(static_cast<std::uint64_t>(span) + 1)), least, most);
+  const int exponent =
+      std::clamp(low + static_cast<int>(random.index_below(span + 1)), least, most);
   const double value = round_to(format, std::ldexp(1 + random.uniform(), exponent));
   return random.below(2) == 0 ? value : -value;
 }
@@ -42,7 +43,6 @@ Case made(const Probe& probe, const Format& format, const Format* output, std::u
   c.attributes["seed"] = static_cast<std::int64_t>(seed);
   Random random(seed, stream_of(c.name));
   const auto [m, k, n] = shape;
-  const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
   std::vector<double> a(at(m * k)), b(at(k * n));
   const bool is_normal = probe.kind.starts_with("normal");
   for (std::vector<double>* x : {&a, &b}) {
@@ -54,13 +54,11 @@ Case made(const Probe& probe, const Format& format, const Format* output, std::u
   // About every fourth position in K gets a large product, and a later position gets the same
   // product with the other sign.
   std::vector<bool> is_taken(at(k), false);
-  for (std::int64_t i = 0; probe.reach > 0 && i < k;
-       i += 1 + static_cast<std::int64_t>(random.below(6))) {
-    const std::int64_t other =
-        i + 1 + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(probe.reach)));
+  for (std::int64_t i = 0; probe.reach > 0 && i < k; i += 1 + random.index_below(6)) {
+    const std::int64_t other = i + 1 + random.index_below(probe.reach);
     if (other >= k || is_taken[at(i)] || is_taken[at(other)]) continue;
     is_taken[at(i)] = is_taken[at(other)] = true;
-    const int lift = static_cast<int>(random.below(static_cast<std::uint64_t>(probe.lift) + 1));
+    const int lift = static_cast<int>(random.index_below(probe.lift + 1));
     const int high = probe.high + lift;
     for (std::int64_t row = 0; row < std::max(m, n); ++row) {
       if (row < m) a[at(row * k + i)] = a[at(row * k + other)] = drawn(random, format, high, high);

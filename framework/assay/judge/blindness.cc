@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "assay/base/index.h"
 #include "assay/base/random.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
@@ -20,15 +21,13 @@ std::int64_t parts_of_one(const Format& format) { return format.is_complex() ? 2
 std::vector<std::int64_t> sampled_positions(std::int64_t size) {
   const std::int64_t count = std::min(size, kSampledElements);
   std::vector<std::int64_t> positions;
-  positions.reserve(static_cast<std::size_t>(count));
+  positions.reserve(at(count));
   Random random(0, stream_of("sampled positions"));
   // Stretch i begins at floor(i size / count), which is computed without leaving 64 bits.
   const std::int64_t length = count == 0 ? 0 : size / count, rest = count == 0 ? 0 : size % count;
   const auto begin = [&](std::int64_t i) { return i * length + i * rest / count; };
   for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t width = begin(i + 1) - begin(i);
-    positions.push_back(begin(i) +
-                        static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(width))));
+    positions.push_back(begin(i) + random.index_below(begin(i + 1) - begin(i)));
   }
   return positions;
 }
@@ -56,10 +55,9 @@ double blind_share_by_trial(const TensorView& expected, const Format& output,
     sizes.push_back(magnitude_at(expected, i));
     if (sizes.back() != 0) order.push_back(i);
   }
-  std::ranges::stable_sort(order, {},
-                           [&](std::int64_t i) { return sizes[static_cast<std::size_t>(i)]; });
-  const Tensor zero = Tensor::from_values(
-      output, {}, std::vector<double>(static_cast<std::size_t>(parts_of_one(output))));
+  std::ranges::stable_sort(order, {}, [&](std::int64_t i) { return sizes[at(i)]; });
+  const Tensor zero =
+      Tensor::from_values(output, {}, std::vector<double>(at(parts_of_one(output))));
   const auto holds = [&](std::size_t zeros) {
     Tensor changed = right;
     for (std::size_t i = 0; i < zeros; ++i) {
@@ -106,8 +104,7 @@ std::string tolerance_that_sees(const Verdict& v,
       static_cast<std::ptrdiff_t>(std::floor(v.bound.max_blind * static_cast<double>(seen.size())));
   std::nth_element(seen.begin(), seen.begin() + place, seen.end());
   const double share = 1 - v.bound.max_blind;
-  return formatted("; an absolute tolerance below {} would see {}",
-                   short_number(seen[static_cast<std::size_t>(place)]),
+  return formatted("; an absolute tolerance below {} would see {}", short_number(seen[at(place)]),
                    share == 0.5 ? std::string("half of what is not zero")
                                 : formatted("{} % of what is not zero", short_number(100 * share)));
 }

@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::string_view kInFile = ".json:";  // stands between a file's path and a name
 
-using json::at_place;
 using json::check_keys;
 using json::count_of;
 using json::dumped;

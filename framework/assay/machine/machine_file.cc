@@ -16,7 +16,6 @@
 namespace assay {
 namespace {
 
-using json::at_place;
 using json::check_keys;
 using json::is_int64;
 using json::Json;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 
+#include "assay/base/index.h"
 #include "assay/base/parallel.h"
 
 namespace assay {
@@ -14,7 +15,7 @@ std::vector<double> by_columns(std::int64_t k, std::int64_t n, const std::vector
   std::vector<double> columns(b.size());
   for (std::int64_t i = 0; i < k; ++i) {
     for (std::int64_t j = 0; j < n; ++j) {
-      columns[static_cast<std::size_t>(j * k + i)] = b[static_cast<std::size_t>(i * n + j)];
+      columns[at(j * k + i)] = b[at(i * n + j)];
     }
   }
   return columns;
@@ -54,8 +55,7 @@ struct Products {
   std::size_t row, column;  // indices of the first elements of the row and of the column
 
   ProductTerm operator()(std::int64_t k) const {
-    const std::size_t of_a = row + static_cast<std::size_t>(k),
-                      of_b = column + static_cast<std::size_t>(k);
+    const std::size_t of_a = row + at(k), of_b = column + at(k);
     const double value = rows.value[of_a] * columns.value[of_b];
     const int grid = value == 0 ? Uncertain::kAnyGrid : rows.grid[of_a] + columns.grid[of_b];
     return {{.value = value, .grid = grid, .odd = value != 0},
@@ -170,10 +170,8 @@ class Chain {
   // (DotModel::sum_bits).
   void add_joined(Uncertain& sum, std::int64_t first, std::int64_t last, const Products& product) {
     const int kept = model_.kept_bits.value, lanes = model_.interleave.value;
-    std::vector<int> emax(static_cast<std::size_t>(lanes), model_.emax_floor.value);
-    const auto lane_of = [&](std::int64_t k) {
-      return static_cast<std::size_t>((k - first) % lanes);
-    };
+    std::vector<int> emax(at(lanes), model_.emax_floor.value);
+    const auto lane_of = [&](std::int64_t k) { return at((k - first) % lanes); };
     for (std::int64_t k = first; k < last; ++k) {
       emax[lane_of(k)] = std::max(emax[lane_of(k)], product(k).exponent);
     }
@@ -280,22 +278,21 @@ SumErrors sum_errors_oracle(const DotModel& model, std::int64_t m, std::int64_t 
                       columns =
                           oracle_factors(by_columns(k, n, b), format_named(model.b_input()), flush);
   SumErrors errors;
-  errors.mean.resize(static_cast<std::size_t>(m * n));
+  errors.mean.resize(at(m * n));
   errors.variance.resize(errors.mean.size());
   std::atomic<bool> flushes = rows.flushes || columns.flushes;
   parallel_for(m, threads, [&](std::int64_t i) {
     Chain chain(model, starts, without_last);
     for (std::int64_t j = 0; j < n; ++j) {
-      const Products product{rows, columns, static_cast<std::size_t>(i * k),
-                             static_cast<std::size_t>(j * k)};
+      const Products product{rows, columns, at(i * k), at(j * k)};
       Uncertain first;
       if (!start.empty()) {
-        first = Uncertain::exact(start[static_cast<std::size_t>(j)]);
+        first = Uncertain::exact(start[at(j)]);
         first.round(RoundingStep(format_named("float32")));
       }
       const Uncertain sum = chain.run(start.empty() ? nullptr : &first, k, product);
-      errors.mean[static_cast<std::size_t>(i * n + j)] = sum.mean;
-      errors.variance[static_cast<std::size_t>(i * n + j)] = sum.variance;
+      errors.mean[at(i * n + j)] = sum.mean;
+      errors.variance[at(i * n + j)] = sum.variance;
     }
     if (chain.flushed()) flushes = true;
   });

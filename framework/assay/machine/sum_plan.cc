@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "assay/base/float_environment.h"
+#include "assay/base/index.h"
 
 namespace assay {
 namespace {
@@ -108,10 +109,8 @@ class StageBuilder {
     warp = std::min(warp, used);
     lanes = std::min(lanes, (used + warp - 1) / warp * warp);
     accumulators = std::min({accumulators, (used + lanes - 1) / lanes * vector, n});
-    std::vector<std::int64_t> sums(static_cast<std::size_t>(lanes * accumulators), kNone);
-    const auto slot = [&](std::int64_t i) -> std::int64_t& {
-      return sums[static_cast<std::size_t>(i)];
-    };
+    std::vector<std::int64_t> sums(at(lanes * accumulators), kNone);
+    const auto slot = [&](std::int64_t i) -> std::int64_t& { return sums[at(i)]; };
     for (std::int64_t start = 0, taken = 0; start < n; taken += vector) {
       for (std::int64_t lane = 0; lane < lanes && start < n; ++lane) {
         const std::int64_t end = std::min(start + vector, n);
@@ -199,12 +198,12 @@ SumSchedule::SumSchedule(const SumPlan& plan, std::int64_t n) : n_(n) {
 
 SumSchedule::Depth SumSchedule::depth() const {
   const auto deepest = [&](const std::vector<Additions>& all) {
-    std::vector<std::int32_t> depth(static_cast<std::size_t>(n_), 0);
+    std::vector<std::int32_t> depth(at(n_), 0);
     std::int32_t most = 0;
     for (const Additions& a : all) {
       for (std::int64_t i = 0; i < a.count; ++i) {
-        std::int32_t& to = depth[static_cast<std::size_t>(a.to + i)];
-        to = std::max(to, depth[static_cast<std::size_t>(a.from + i)]) + 1;
+        std::int32_t& to = depth[at(a.to + i)];
+        to = std::max(to, depth[at(a.from + i)]) + 1;
         most = std::max(most, to);
       }
     }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "assay/base/float_environment.h"
+#include "assay/base/index.h"
 #include "assay/format/convert.h"
 #include "assay/machine/functions.h"
 
@@ -52,7 +53,7 @@ double written(const VectorArithmetic& unit, double value) {
 
 // Rounds an array in place, each element as written() does.
 void write_array(const VectorArithmetic& unit, double* values, std::int64_t n) {
-  round_array(*unit.format, values, static_cast<std::size_t>(n));
+  round_array(*unit.format, values, at(n));
   if (unit.overflow == Overflow::kSaturate) {
     const double most = max_finite(*unit.format);
     for (std::int64_t i = 0; i < n; ++i) {
@@ -148,8 +149,7 @@ void add_rows(const VectorArithmetic& unit, std::int64_t n, const double* left, 
 }
 void add_rows(const VectorArithmetic& unit, std::int64_t n, const float* left, const float* right,
               float* to) {
-  simd::unit_apply(simd_unit(unit), VectorOp::kAdd, static_cast<std::size_t>(n), {left}, {right},
-                   {}, to);
+  simd::unit_apply(simd_unit(unit), VectorOp::kAdd, at(n), {left}, {right}, {}, to);
 }
 
 // Writes x[2 i] + x[2 i + 1] to x[i], as the unit rounds it.
@@ -158,7 +158,7 @@ void add_pairs(const VectorArithmetic& unit, std::int64_t pairs, double* x) {
   write_array(unit, x, pairs);
 }
 void add_pairs(const VectorArithmetic& unit, std::int64_t pairs, float* x) {
-  simd::unit_pair_sums(simd_unit(unit), static_cast<std::size_t>(pairs), x, x);
+  simd::unit_pair_sums(simd_unit(unit), at(pairs), x, x);
 }
 
 void chain(const VectorArithmetic& unit, std::int64_t n, std::int64_t w, const double* x,
@@ -171,8 +171,7 @@ void chain(const VectorArithmetic& unit, std::int64_t n, std::int64_t w, const d
 }
 void chain(const VectorArithmetic& unit, std::int64_t n, std::int64_t w, const float* x,
            float* sums) {
-  simd::unit_chain(simd_unit(unit), static_cast<std::size_t>(n), static_cast<std::size_t>(w), x,
-                   sums);
+  simd::unit_chain(simd_unit(unit), at(n), at(w), x, sums);
 }
 
 // Replaces pairs of neighbouring rows of an n x w matrix by their sums, which is one level of the
@@ -293,7 +292,7 @@ void vector_apply(const VectorArithmetic& unit, VectorOp op, std::int64_t n, Vec
                   VectorOperand<float> b, VectorOperand<float> c, float* to) {
   const FloatEnvironment environment;
   const simd::VectorUnit u = simd_unit(unit);
-  const auto count = static_cast<std::size_t>(n);
+  const auto count = at(n);
   if (operands_of(op) > 1) {
     simd::unit_apply(u, op, count, {a.data, a.scalar}, {b.data, b.scalar}, {c.data, c.scalar}, to);
   } else if (a.scalar) {
@@ -364,7 +363,7 @@ void vector_apply(const VectorArithmetic& unit, VectorOp op, std::int64_t n,
         for (std::int64_t i = 0; i < count; ++i) out[i] = -larger(-x[i], -y[i]);
         break;
       default:
-        simd::float64_function(op, static_cast<std::size_t>(count), x, out);
+        simd::float64_function(op, at(count), x, out);
         break;
     }
     if (!exact) write_array(unit, out, count);
@@ -387,8 +386,6 @@ double vector_maximum(std::int64_t n, const double* x) {
   for (std::int64_t i = 1; i < n; ++i) most = larger(most, x[i]);
   return most;
 }
-float vector_maximum(std::int64_t n, const float* x) {
-  return simd::unit_maximum(static_cast<std::size_t>(n), x);
-}
+float vector_maximum(std::int64_t n, const float* x) { return simd::unit_maximum(at(n), x); }
 
 }  // namespace assay

@@ -1,6 +1,5 @@
 #include "assay/machine/vector_model.h"
 
-#include <string>
 #include <vector>
 
 #include "assay/base/text.h"

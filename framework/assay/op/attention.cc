@@ -70,8 +70,6 @@ class MachineRows {
   }
 
  private:
-  static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
   // Processes the keys [begin, begin + n), and adds their part to the output.
   void take(std::int64_t begin, std::int64_t n, bool running) {
     const std::vector<double> k =

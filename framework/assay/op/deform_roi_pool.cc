@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/index.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/op/roi_inputs.h"
@@ -32,12 +33,9 @@ struct Pool {
   std::int64_t extent(int d) const { return d == 0 ? width : height; }
   double shift(std::int64_t roi, int d, std::int64_t ph, std::int64_t pw) const {
     if (shifts.empty()) return 0;
-    return shifts[static_cast<std::size_t>(((roi * 2 + d) * pooled_height + ph) * pooled_width +
-                                           pw)];
+    return shifts[at(((roi * 2 + d) * pooled_height + ph) * pooled_width + pw)];
   }
-  double box(std::int64_t roi, int at) const {
-    return boxes[static_cast<std::size_t>(roi * 5 + at)];
-  }
+  double box(std::int64_t roi, int column) const { return boxes[at(roi * 5 + column)]; }
 };
 
 double parameter(const Case& c, const char* name) {
@@ -223,7 +221,7 @@ struct PoolWeights {
 PoolWeights weights_of(const Pool& p, const RoiExtent<double>& s, int d, std::int64_t bin,
                        double shift) {
   const auto extent = static_cast<double>(p.extent(d));
-  PoolWeights result{std::vector<double>(static_cast<std::size_t>(p.extent(d)), 0.0), HUGE_VAL};
+  PoolWeights result{std::vector<double>(at(p.extent(d)), 0.0), HUGE_VAL};
   const auto samples = static_cast<double>(s.samples);
   for (std::int64_t i = 0; i < s.samples; ++i) {
     const double along = static_cast<double>(bin) + (static_cast<double>(i) + 0.5) / samples;
@@ -232,8 +230,8 @@ PoolWeights weights_of(const Pool& p, const RoiExtent<double>& s, int d, std::in
     if (!(y >= -1 && y <= extent)) continue;
     const double inside = std::clamp(y, 0.0, extent - 1);
     const auto low = static_cast<std::size_t>(inside);
-    for (std::size_t at = low; at < std::min(low + 2, result.pixels.size()); ++at) {
-      result.pixels[at] += std::max(0.0, 1 - std::abs(inside - static_cast<double>(at)));
+    for (std::size_t pixel = low; pixel < std::min(low + 2, result.pixels.size()); ++pixel) {
+      result.pixels[pixel] += std::max(0.0, 1 - std::abs(inside - static_cast<double>(pixel)));
     }
   }
   return result;
@@ -275,7 +273,7 @@ Tensor pooled(const Case& c, const Format& output, int threads, const PoolRoi& p
   const std::int64_t bins = p.pooled_height * p.pooled_width;
   Tensor result(output, {p.rois, p.channels, p.pooled_height, p.pooled_width});
   parallel_for(p.rois, threads, [&](std::int64_t roi) {
-    std::vector<double> image(static_cast<std::size_t>(image_size)), out;
+    std::vector<double> image(at(image_size)), out;
     c.input("input").view().read(static_cast<std::int64_t>(p.box(roi, 0)) * image_size, image_size,
                                  image.data());
     pool(p, roi, image, out);
@@ -283,8 +281,7 @@ Tensor pooled(const Case& c, const Format& output, int threads, const PoolRoi& p
     std::vector<double> turned(out.size());
     for (std::int64_t channel = 0; channel < p.channels; ++channel) {
       for (std::int64_t bin = 0; bin < bins; ++bin) {
-        turned[static_cast<std::size_t>(channel * bins + bin)] =
-            out[static_cast<std::size_t>(bin * p.channels + channel)];
+        turned[at(channel * bins + bin)] = out[at(bin * p.channels + channel)];
       }
     }
     const auto count = static_cast<std::int64_t>(turned.size());
@@ -357,8 +354,7 @@ DerivedTolerance deform_roi_pool_tolerance(const Case& c) {
   double largest = 0, step = 0;
   const std::vector<double> pixels = finite(c, "input");
   for (std::size_t i = 0; i < pixels.size(); ++i) {
-    const auto width = static_cast<std::size_t>(p.width),
-               height = static_cast<std::size_t>(p.height);
+    const auto width = at(p.width), height = at(p.height);
     largest = std::max(largest, std::abs(pixels[i]));
     if (i % width + 1 < width) step = std::max(step, std::abs(pixels[i + 1] - pixels[i]));
     if (i / width % height + 1 < height) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "assay/base/index.h"
 #include "assay/base/text.h"
 #include "assay/op/operator.h"
 
@@ -18,9 +19,8 @@ KOrder k_order(const KSplit& split, bool in_two_terms, std::int64_t k, std::int6
        begin = end, end += terms) {
     pieces.emplace_back(begin, std::min(k, end));
   }
-  const std::size_t count = split.dealt > 0
-                                ? std::min(static_cast<std::size_t>(split.dealt), pieces.size())
-                                : pieces.size();
+  const std::size_t count =
+      split.dealt > 0 ? std::min(at(split.dealt), pieces.size()) : pieces.size();
   if (count == pieces.size() && !in_two_terms) {
     for (const auto& [begin, end] : pieces) all.parts.ends.push_back(end);
     return all;
@@ -30,8 +30,7 @@ KOrder k_order(const KSplit& split, bool in_two_terms, std::int64_t k, std::int6
     for (std::size_t piece = part; piece < pieces.size(); piece += count) {
       for (std::int64_t i = pieces[piece].first; i < pieces[piece].second; ++i) ks.push_back(i);
     }
-    const std::size_t stretch =
-        promotion > 0 ? static_cast<std::size_t>(promotion) : std::max<std::size_t>(ks.size(), 1);
+    const std::size_t stretch = promotion > 0 ? at(promotion) : std::max<std::size_t>(ks.size(), 1);
     for (std::size_t begin = 0; begin < ks.size(); begin += stretch) {
       const std::size_t end = std::min(ks.size(), begin + stretch);
       for (const KOrder::Pass pass :

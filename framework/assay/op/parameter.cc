@@ -1,6 +1,5 @@
 #include "assay/op/parameter.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <stdexcept>

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "assay/base/constants.h"
+#include "assay/base/index.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
@@ -98,7 +99,7 @@ float largest_size(const float* x, std::int64_t n) {
 // Returns max |x| of every block, or NaN for a block that holds NaN.
 std::vector<double> largest_sizes(const Quantization& q, const Tensor& x, int threads) {
   const ScaleGrid& grid = q.grid;
-  std::vector<double> amax(static_cast<std::size_t>(grid.count()), 0.0);
+  std::vector<double> amax(at(grid.count()), 0.0);
   const std::int64_t strip = grid.block_rows, strips = grid.grid_rows();
   // Strips of rows that hold whole blocks are independent, so each is a task. If the tensor has one
   // scale, there is one task.
@@ -107,7 +108,7 @@ std::vector<double> largest_sizes(const Quantization& q, const Tensor& x, int th
     const std::int64_t first = grid.one ? 0 : part / strips * grid.rows + part % strips * strip;
     const std::int64_t last = grid.one ? grid.batch * grid.rows
                                        : std::min(first + strip, (part / strips + 1) * grid.rows);
-    std::vector<float> line(static_cast<std::size_t>(grid.columns));
+    std::vector<float> line(at(grid.columns));
     for (std::int64_t row = first; row < last; ++row) {
       read_values(x, row * grid.columns, grid.columns, line.data());
       grid.for_stretches(row, [&](std::int64_t j, std::int64_t end, std::size_t scale) {
@@ -162,7 +163,7 @@ Tensor changed_by_blocks(const Case& c, const ScaleGrid& grid, const Format& cod
   const Tensor& x = c.input("x");
   Tensor result(output, x.shape());
   parallel_for(grid.batch * grid.rows, threads, [&](std::int64_t row) {
-    std::vector<T> line(static_cast<std::size_t>(grid.columns));
+    std::vector<T> line(at(grid.columns));
     read_values(x, row * grid.columns, grid.columns, line.data());
     grid.for_stretches(row, [&](std::int64_t j, std::int64_t end, std::size_t scale) {
       change(line.data() + j, end - j, scale);
@@ -268,12 +269,11 @@ void for_quotients(const Case& c, const Quantization& q, const Machine* machine,
     errors.push_back(is_number ? quotient_error(q, amax, through) : kNan);
   }
   parallel_for(q.grid.batch * q.grid.rows, threads, [&](std::int64_t row) {
-    std::vector<double> line(static_cast<std::size_t>(q.grid.columns));
+    std::vector<double> line(at(q.grid.columns));
     read_values(x, row * q.grid.columns, q.grid.columns, line.data());
     q.grid.for_stretches(row, [&](std::int64_t j, std::int64_t end, std::size_t scale) {
       for (; j < end; ++j) {
-        take(row * q.grid.columns + j, line[static_cast<std::size_t>(j)] / scales[scale],
-             errors[scale]);
+        take(row * q.grid.columns + j, line[at(j)] / scales[scale], errors[scale]);
       }
     });
   });
@@ -298,7 +298,7 @@ std::vector<double> float_code_bounds(const Case& c, const Machine* machine, int
   const auto code = [&](double quotient) {
     return round_to(q.codes, std::clamp(quotient, -q.largest, q.largest));
   };
-  std::vector<double> bounds(static_cast<std::size_t>(c.input("x").size()), 0.0);
+  std::vector<double> bounds(at(c.input("x").size()), 0.0);
   for_quotients(c, q, machine, threads, [&](std::int64_t i, double quotient, double error) {
     // The block has a NaN or infinity, which is judged without bounds.
     if (std::isnan(quotient)) return;
@@ -309,9 +309,8 @@ std::vector<double> float_code_bounds(const Case& c, const Machine* machine, int
       of_golden += unit_roundoff(*golden) * std::abs(quotient) + min_subnormal(*golden) / 2;
     }
     const double off = error * std::abs(quotient);
-    bounds[static_cast<std::size_t>(i)] =
-        of_golden +
-        std::max(std::abs(code(quotient - off) - centre), std::abs(code(quotient + off) - centre));
+    bounds[at(i)] = of_golden + std::max(std::abs(code(quotient - off) - centre),
+                                         std::abs(code(quotient + off) - centre));
   });
   return bounds;
 }
@@ -320,12 +319,12 @@ std::vector<double> float_code_bounds(const Case& c, const Machine* machine, int
 // that a correct quotient may lie on the other side of the half. It is 0 for all other codes.
 std::vector<double> integer_code_bounds(const Case& c, const Machine* machine, int threads) {
   const Quantization q = quantization_of(c);
-  std::vector<double> bounds(static_cast<std::size_t>(c.input("x").size()), 0.0);
+  std::vector<double> bounds(at(c.input("x").size()), 0.0);
   for_quotients(c, q, machine, threads, [&](std::int64_t i, double quotient, double error) {
     const bool near = from_half(quotient) <= error * std::abs(quotient);
     // A quotient beyond the largest code gives the largest code, on both sides of a half.
     const bool saturated = std::floor(std::abs(quotient)) >= q.largest;
-    bounds[static_cast<std::size_t>(i)] = near && !saturated ? 1 : 0;
+    bounds[at(i)] = near && !saturated ? 1 : 0;
   });
   return bounds;
 }

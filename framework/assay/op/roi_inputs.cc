@@ -53,10 +53,9 @@ void generate_deform_roi_pool(const Recipe& recipe, Case& c) {
     for (std::int64_t roi = 0; roi < rois; ++roi) {
       for (std::int64_t d = 0; d < 2; ++d) {
         const std::int64_t end = reach[d].end;
-        const auto low = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(end)));
+        const std::int64_t low = random.index_below(end);
         const std::int64_t room = std::min(end - low, reach[d].apart);
-        const auto side = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(room)));
-        const std::int64_t high = low + 1 + side;
+        const std::int64_t high = low + 1 + random.index_below(room);
         boxes[static_cast<std::size_t>(roi * 5 + 1 + d)] = static_cast<double>(low);
         boxes[static_cast<std::size_t>(roi * 5 + 3 + d)] = static_cast<double>(high);
       }

@@ -21,8 +21,7 @@ namespace {
 std::vector<std::int64_t> draw_numbers(std::int64_t count, std::int64_t of, Random& random) {
   std::set<std::int64_t> drawn;
   for (std::int64_t last = of - count; last < of; ++last) {
-    const auto number =
-        static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(last) + 1));
+    const std::int64_t number = random.index_below(last + 1);
     if (!drawn.insert(number).second) drawn.insert(last);
   }
   return {drawn.begin(), drawn.end()};

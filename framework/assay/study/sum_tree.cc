@@ -6,6 +6,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "assay/base/index.h"
 #include "assay/base/text.h"
 
 namespace assay::study {
@@ -61,9 +62,7 @@ class Builder {
   }
 
  private:
-  std::int64_t lost(std::int64_t i, std::int64_t j) const {
-    return lost_[static_cast<std::size_t>(i * n_ + j)];
-  }
+  std::int64_t lost(std::int64_t i, std::int64_t j) const { return lost_[at(i * n_ + j)]; }
 
   // Divides terms into parts: two terms are in one part if their probe lost fewer than `limit`.
   std::vector<std::vector<std::int64_t>> parts(const std::vector<std::int64_t>& terms,
@@ -224,8 +223,7 @@ std::vector<std::int64_t> predict(const SumTree& t, std::int64_t n,
           t.kind == SumNode::kAligned ? all - 2 : sides[a].size() + sides[b].size() - 2;
       for (const std::int64_t i : sides[a]) {
         for (const std::int64_t j : sides[b]) {
-          lost[static_cast<std::size_t>(i * n + j)] = lost[static_cast<std::size_t>(j * n + i)] =
-              static_cast<std::int64_t>(count);
+          lost[at(i * n + j)] = lost[at(j * n + i)] = static_cast<std::int64_t>(count);
         }
       }
     }
@@ -299,29 +297,28 @@ SumTree reveal_sum_tree(const SumProbe& probe) {
   if (n < 1 || n > 512) {
     refuse("a summation tree is probed for 1 to 512 terms, not {}", n);
   }
-  const auto size = static_cast<std::size_t>(n);
+  const auto size = at(n);
   std::vector<std::int64_t> lost(size * size, 0);
   for (std::int64_t i = 0; i + 1 < n; ++i) {
     const std::int64_t rows = n - 1 - i;
-    std::vector<double> values(static_cast<std::size_t>(rows) * size, probe.unit);
+    std::vector<double> values(at(rows) * size, probe.unit);
     for (std::int64_t row = 0; row < rows; ++row) {
-      values[static_cast<std::size_t>(row * n + i)] = probe.large;
-      values[static_cast<std::size_t>(row * n + i + 1 + row)] = -probe.large;
+      values[at(row * n + i)] = probe.large;
+      values[at(row * n + i + 1 + row)] = -probe.large;
     }
     const std::vector<double> sums = probe.sums(values);
     if (static_cast<std::int64_t>(sums.size()) != rows) {
       refuse("the probed operator gave {} sums for {} rows", sums.size(), rows);
     }
     for (std::int64_t row = 0; row < rows; ++row) {
-      const double kept = sums[static_cast<std::size_t>(row)] / probe.unit;
+      const double kept = sums[at(row)] / probe.unit;
       if (!(kept >= 0 && kept <= static_cast<double>(n - 2) && kept == std::floor(kept))) {
         throw std::runtime_error(formatted(
             "no summation tree explains the probe of terms {} and {}: it kept {} of {} units", i,
             i + 1 + row, number_text(kept), n - 2));
       }
       const std::int64_t j = i + 1 + row;
-      lost[static_cast<std::size_t>(i * n + j)] = lost[static_cast<std::size_t>(j * n + i)] =
-          n - 2 - static_cast<std::int64_t>(kept);
+      lost[at(i * n + j)] = lost[at(j * n + i)] = n - 2 - static_cast<std::int64_t>(kept);
     }
   }
   std::vector<std::int64_t> terms;
@@ -331,8 +328,8 @@ SumTree reveal_sum_tree(const SumProbe& probe) {
   (void)predict(tree, n, predicted);
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = i + 1; j < n; ++j) {
-      const std::int64_t seen = lost[static_cast<std::size_t>(i * n + j)];
-      const std::int64_t by_tree = predicted[static_cast<std::size_t>(i * n + j)];
+      const std::int64_t seen = lost[at(i * n + j)];
+      const std::int64_t by_tree = predicted[at(i * n + j)];
       if (by_tree != seen) {
         throw std::runtime_error(formatted(
             "no summation tree explains the probe of terms {} and {}: it lost {} units, not {}", i,
@@ -369,10 +366,10 @@ SumTree expected_tree(const SumPlan& plan, std::int64_t n) {
   for (const auto* stage : {&schedule.first_stage(), &schedule.second_stage()}) {
     for (const Additions& a : *stage) {
       for (std::int64_t i = 0; i < a.count; ++i) {
-        SumTree& to = sums[static_cast<std::size_t>(a.to + i)];
+        SumTree& to = sums[at(a.to + i)];
         std::vector<SumTree> both;
         both.push_back(std::move(to));
-        both.push_back(std::move(sums[static_cast<std::size_t>(a.from + i)]));
+        both.push_back(std::move(sums[at(a.from + i)]));
         to = node(SumNode::kAdd, std::move(both));
       }
     }

@@ -7,6 +7,7 @@
 
 #include "assay/base/constants.h"
 #include "assay/base/elementary.h"
+#include "assay/base/index.h"
 #include "assay/base/int128.h"
 #include "assay/base/random.h"
 #include "assay/base/text.h"
@@ -44,24 +45,22 @@ void normals_by_channel(const DrawCall& call, std::uint64_t stream, const Channe
   const std::int64_t period = channels.stride * channels.extent;
   for (std::size_t done = 0; done < n;) {
     // The number of elements of this matrix that are left in the block.
-    const std::int64_t number = begin / channels.matrix, at = begin % channels.matrix;
-    const std::size_t count = std::min(n - done, static_cast<std::size_t>(channels.matrix - at));
+    const std::int64_t number = begin / channels.matrix, position = begin % channels.matrix;
+    const std::size_t count = std::min(n - done, at(channels.matrix - position));
     double* const out = to + done;
     // Draws runs of consecutive channels until the channels repeat.
-    const std::size_t first = std::min(count, static_cast<std::size_t>(period));
+    const std::size_t first = std::min(count, at(period));
     for (std::size_t i = 0; i < first;) {
-      const std::int64_t place = at + static_cast<std::int64_t>(i);
+      const std::int64_t place = position + static_cast<std::int64_t>(i);
       const std::int64_t channel = place / channels.stride % channels.extent;
       const std::int64_t inside = place % channels.stride;
       const std::int64_t left = (channels.extent - channel) * channels.stride - inside;
-      const std::size_t run = std::min(first - i, static_cast<std::size_t>(left));
-      const auto several = static_cast<std::size_t>(
-          (inside + static_cast<std::int64_t>(run) - 1) / channels.stride + 1);
+      const std::size_t run = std::min(first - i, at(left));
+      const auto several = at((inside + static_cast<std::int64_t>(run) - 1) / channels.stride + 1);
       simd::draw_normals(call.seed, stream, address(number * channels.extent + channel), several,
                          drawn);
       for (std::size_t j = 0; j < run; ++j) {
-        out[i + j] = drawn[static_cast<std::size_t>((inside + static_cast<std::int64_t>(j)) /
-                                                    channels.stride)];
+        out[i + j] = drawn[at((inside + static_cast<std::int64_t>(j)) / channels.stride)];
       }
       i += run;
     }
@@ -82,9 +81,8 @@ Channels along_axis(const DrawCall& call) {
   const auto rank = static_cast<std::int64_t>(call.shape.size());
   auto axis = static_cast<std::int64_t>(call.spec.get("axis"));
   if (axis < 0) axis += rank;
-  Channels channels{1, call.shape[static_cast<std::size_t>(axis)],
-                    std::numeric_limits<std::int64_t>::max()};
-  for (auto d = static_cast<std::size_t>(axis) + 1; d < call.shape.size(); ++d) {
+  Channels channels{1, call.shape[at(axis)], std::numeric_limits<std::int64_t>::max()};
+  for (auto d = at(axis) + 1; d < call.shape.size(); ++d) {
     channels.stride *= call.shape[d];
   }
   return channels;

@@ -1,6 +1,5 @@
 #include "assay/wire/plan_file.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <set>
 
