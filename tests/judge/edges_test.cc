@@ -51,7 +51,7 @@ TEST(JudgeEdges, QuantilesOfManyElements) {
               {.statistic = Statistic::kQuantileAbs, .limit = 1, .parameter = q},
               {.statistic = Statistic::kQuantileRelative, .limit = 1, .parameter = q}};
           const auto readings =
-              judge_statistics(actual, expected, nullptr, false, limits,
+              judge_statistics(actual, expected, {}, false, limits,
                                {.trivial = false, .blindness = false, .threads = 2})
                   .readings;
           const double rank = q * static_cast<double>(n - 1);
@@ -89,7 +89,7 @@ TEST(JudgeEdges, SharesOfTrivialOutputs) {
   const auto trivial_met = [&](double parameter, double limit) {
     const Limit limits[] = {
         {.statistic = Statistic::kShareAbs, .limit = limit, .parameter = parameter}};
-    return judge_statistics(ones, ones, nullptr, false, limits).trivial_met;
+    return judge_statistics(ones, ones, {}, false, limits).trivial_met;
   };
   EXPECT_FALSE(trivial_met(0.75, 0.5));
   EXPECT_FALSE(trivial_met(0.5, 0.5));
@@ -116,7 +116,7 @@ TEST(JudgeEdges, SumsOfSizesThatFloat64DoesNotHold) {
   const Limit limits[] = {{.statistic = Statistic::kNmse, .limit = 1},
                           {.statistic = Statistic::kMeanRelative, .limit = 1},
                           {.statistic = Statistic::kMaxRelative, .limit = 1}};
-  const auto readings = judge_statistics(vector_of("float64", a), vector_of("float64", e), nullptr,
+  const auto readings = judge_statistics(vector_of("float64", a), vector_of("float64", e), {},
                                          false, limits, {.trivial = false, .blindness = false})
                             .readings;
   EXPECT_DOUBLE_EQ(readings.at(0).value, static_cast<double>(errors / squares));

@@ -138,7 +138,7 @@ TEST(QuantileOfMany, IsThatOfTheSortedErrors) {
       // Reads all limits at once, or each one separately, as for a standard with a single limit.
       const std::size_t together = dtype == std::string("bfloat16") ? 1 : limits.size();
       for (std::size_t first = 0; first < limits.size(); first += together) {
-        const auto r = judge_statistics(actual, expected, nullptr, false,
+        const auto r = judge_statistics(actual, expected, {}, false,
                                         std::span(limits).subspan(first, together));
         for (std::size_t i = 0; i < together; ++i) {
           EXPECT_EQ(r.readings.at(i).value, wanted[first + i])

@@ -297,7 +297,7 @@ TEST(Statistics, AgreeWithTheirDefinitions) {
   for (double& v : other) v *= 1.001;
   const Tensor tb = vector_of("float64", other);
   const TensorView bench = tb.view();
-  const StatisticsResult r = judge_statistics(ta, te, &bench, false, limits);
+  const StatisticsResult r = judge_statistics(ta, te, bench, false, limits);
   long double mere = 0, mare = 0, eb = 0, sd = 0, se = 0, qd = 0, qe = 0, qa = 0, ae = 0, most = 0;
   long double ulps = 0, bmere = 0, bmare = 0, bq = 0;
   std::int64_t relative = 0, far = 0, small = 0, bsmall = 0;

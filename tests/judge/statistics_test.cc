@@ -270,7 +270,7 @@ TEST(Statistics, AllOfThemAreWhatTheyAreDefinedToBe) {
         return defined(limit, sums_of(format, values, e, counts, limit), of_reference,
                        unit_roundoff(format), rounding);
       };
-      const StatisticsResult r = judge_statistics(ta, te, &peer, rounds, std::span(&limit, 1));
+      const StatisticsResult r = judge_statistics(ta, te, peer, rounds, std::span(&limit, 1));
       const double wanted = of(a);
       if (std::isfinite(wanted)) {
         EXPECT_NEAR(r.readings.at(0).value, wanted, 1e-12 * std::abs(wanted) + 1e-300);
@@ -291,7 +291,7 @@ TEST(Statistics, RelativeErrorsWhereZeroIsExpected) {
   const Tensor a = vector_of("float64", {3 * 0x1p-52, 1.5}), e = vector_of("float64", {0, 1});
   const auto value = [&](Statistic statistic) {
     const Limit limit{.statistic = statistic, .limit = 1};
-    return judge_statistics(a, e, nullptr, false, std::span(&limit, 1)).readings.at(0).value;
+    return judge_statistics(a, e, {}, false, std::span(&limit, 1)).readings.at(0).value;
   };
   EXPECT_EQ(value(Statistic::kMaxRelative), 3);
   EXPECT_EQ(value(Statistic::kMeanRelative), 1.75);
@@ -302,7 +302,7 @@ TEST(Statistics, CalcDiffDoesNotCancel) {
   const double step = 0x1p-40;
   const std::vector<double> e(1000, 1.0), a(1000, 1.0 + step);
   const Limit limit{.statistic = Statistic::kCalcDiff, .limit = 1e-3};
-  const auto r = judge_statistics(vector_of("float64", a), vector_of("float64", e), nullptr, false,
+  const auto r = judge_statistics(vector_of("float64", a), vector_of("float64", e), {}, false,
                                   std::span(&limit, 1));
   // The exact value of the statistic is step^2 / ((1 + step)^2 + 1).
   const Wide exact = Wide{step} * step / ((1 + Wide{step}) * (1 + Wide{step}) + 1);
@@ -331,7 +331,7 @@ TEST(Statistics, OfAPassThatIsThereAlready) {
        {"cann_ecosystem@2025", "msprobe", "msprobe_ulp", "deepgemm", "mlu_ops"}) {
     const Bound bound = oracle::bound_of(name, "float32");
     const auto own =
-        judge_statistics(ta, te, nullptr, bound.round_expected, bound.limits, {.threads = 2});
+        judge_statistics(ta, te, {}, bound.round_expected, bound.limits, {.threads = 2});
     for (const bool metrics : {true, false}) {
       const Verdict v = judge(ta, te, bound, {.metrics = metrics, .threads = 1});
       EXPECT_EQ(v.metrics.has_value(), metrics);
@@ -388,7 +388,7 @@ TEST(StatisticsOfFewElements, QuantilesLieBetweenTwoErrors) {
           {.statistic = Statistic::kQuantileAbs, .limit = 1, .parameter = q},
           {.statistic = Statistic::kQuantileRelative, .limit = 1, .parameter = q},
           {.statistic = Statistic::kQuantileAbs, .limit = 1, .parameter = 1}};
-      const auto r = judge_statistics(ta, te, nullptr, false, limits).readings;
+      const auto r = judge_statistics(ta, te, {}, false, limits).readings;
       EXPECT_EQ(r.at(0).value, wanted) << q;
       EXPECT_EQ(r.at(1).value, wanted / 2) << q;
       EXPECT_EQ(r.at(2).value, 4096);
@@ -402,7 +402,7 @@ TEST(StatisticsOfFewElements, ZerosThatAMedianForgives) {
   const Limit limit{.statistic = Statistic::kQuantileAbs, .limit = 1, .parameter = 0.5};
   for (const double third : {0.25, 4.0}) {
     const Tensor e = vector_of("float64", {4, 0.25, third, 0.25, 4});
-    const StatisticsResult r = judge_statistics(e, e, nullptr, false, std::span(&limit, 1));
+    const StatisticsResult r = judge_statistics(e, e, {}, false, std::span(&limit, 1));
     EXPECT_TRUE(r.met);
     EXPECT_EQ(r.trivial_met, third < 1) << third;
   }
@@ -414,7 +414,7 @@ TEST(StatisticsOfFewElements, OfNoneEveryStatisticIsZero) {
   const TensorView peer = none.view();
   for (const Limit& limit : every_limit()) {
     if (limit.needs_weights()) continue;
-    const auto r = judge_statistics(none, none, &peer, true, std::span(&limit, 1)).readings;
+    const auto r = judge_statistics(none, none, peer, true, std::span(&limit, 1)).readings;
     ASSERT_EQ(r.size(), 1u) << limit.text();
     EXPECT_EQ(r[0].value, 0) << limit.text();
   }
@@ -430,7 +430,7 @@ TEST(StatisticsOfFewElements, TheNoiseOfRounding) {
     const Tensor a = vector_of("bfloat16", {expected + 0x1p-6}),
                  e = vector_of("float64", {expected}), b = vector_of("float64", {peer});
     const TensorView view = b.view();
-    return judge_statistics(a, e, &view, true, std::span(&limit, 1)).readings.at(0).value;
+    return judge_statistics(a, e, view, true, std::span(&limit, 1)).readings.at(0).value;
   };
   EXPECT_EQ(ratio(1, 1), 2);
   EXPECT_EQ(ratio(1, 1 + 0x1p-8), 1);
@@ -446,7 +446,7 @@ TEST(StatisticsOfFewElements, AMeanOfTermsOfAllSizesIsTheNearest) {
                                            std::ldexp(1.0, size - 110), 1}),
                  e = vector_of("float64", {0, 1, 1, 1});
     const Limit limit{.statistic = Statistic::kMeanRelative, .limit = 1};
-    const auto r = judge_statistics(a, e, nullptr, false, std::span(&limit, 1)).readings;
+    const auto r = judge_statistics(a, e, {}, false, std::span(&limit, 1)).readings;
     // The exact mean, (1 + 2^-53 + 2^-110) 2^size / 4, is above the middle of two neighbours, so
     // that it is rounded up.
     EXPECT_EQ(r.at(0).value, std::ldexp(1 + 0x1p-52, size - 2)) << size;
@@ -468,7 +468,7 @@ TEST(StatisticsOfFewElements, UlpsAreOfFiniteElements) {
                    e = vector_of("float64", {1, 2, 3, 4, p.expected});
       const Limit limits[] = {{.statistic = Statistic::kMeanUlps, .limit = 1},
                               {.statistic = Statistic::kShareUlps, .limit = 1, .parameter = 0}};
-      const auto r = judge_statistics(a, e, nullptr, false, limits).readings;
+      const auto r = judge_statistics(a, e, {}, false, limits).readings;
       EXPECT_EQ(r.at(0).value, p.mean);
       EXPECT_EQ(r.at(1).value, p.share);
     }
@@ -525,7 +525,7 @@ TEST(Statistics, MeanUlpsOfOneElement) {
 TEST(Statistics, ZerosThatALimitOnUlpsForgives) {
   const Tensor e = vector_of("float16", std::vector<double>(100, 1));
   const auto trivial = [&](const Limit& limit) {
-    return judge_statistics(e, e, nullptr, false, std::span(&limit, 1)).trivial_met;
+    return judge_statistics(e, e, {}, false, std::span(&limit, 1)).trivial_met;
   };
   for (const double ulps : {1.0, 15359.0, 15360.0, 30000.0, 65535.0, 1e6, 1e300}) {
     EXPECT_EQ(trivial({.statistic = Statistic::kShareUlps, .limit = 0.01, .parameter = ulps}),
@@ -538,7 +538,7 @@ TEST(Statistics, ZerosThatALimitOnUlpsForgives) {
 // For float32 elements, their bits show directly if zeros would be too far from the first elements.
 TEST(Statistics, FirstElementsThatZerosAreTooFarFrom) {
   const auto trivial = [&](const Tensor& actual, const Tensor& expected, const Limit& limit) {
-    return judge_statistics(actual, expected, nullptr, false, std::span(&limit, 1)).trivial_met;
+    return judge_statistics(actual, expected, {}, false, std::span(&limit, 1)).trivial_met;
   };
   for (const char* dtype : {"float32", "float64"}) {
     const Format& f = format_named(dtype);
@@ -590,7 +590,7 @@ TEST(Statistics, QuantilesOfRelativeErrorsOfZeros) {
                       .limit = most,
                       .parameter = quantile,
                       .sense = LimitSense::kAtMost};
-    return judge_statistics(e, e, nullptr, false, std::span(&limit, 1)).trivial_met;
+    return judge_statistics(e, e, {}, false, std::span(&limit, 1)).trivial_met;
   };
   EXPECT_TRUE(trivial(0.5, 0));
   EXPECT_TRUE(trivial(0.75, 0.5));
@@ -605,14 +605,14 @@ TEST(Statistics, ExpectedErrorsOfTheSameShape) {
   const Tensor e = vector_of("float64", {1, 2, 3}), weights = vector_of("float64", {1, 1, 1}),
                others = vector_of("float64", {1, 1});
   const Limit limit{.statistic = Statistic::kErrorSquares, .limit = 1, .parameter = 3};
-  const auto why_not = [&](const TensorView* w) {
-    return judge_statistics(e, e, nullptr, false, std::span(&limit, 1), {.error_weights = w})
-        .why_not;
+  const auto why_not = [&](const std::optional<TensorView>& w) {
+    return judge_statistics(e, e, {}, false, std::span(&limit, 1), {.error_weights = w}).why_not;
   };
-  const TensorView right = weights.view(), wrong = others.view();
-  EXPECT_EQ(why_not(&right), "");
-  EXPECT_THAT(why_not(&wrong), testing::HasSubstr("needs the expected error of each element"));
-  EXPECT_THAT(why_not(nullptr), testing::HasSubstr("needs the expected error of each element"));
+  EXPECT_EQ(why_not(weights.view()), "");
+  EXPECT_THAT(why_not(others.view()),
+              testing::HasSubstr("needs the expected error of each element"));
+  EXPECT_THAT(why_not(std::nullopt),
+              testing::HasSubstr("needs the expected error of each element"));
 }
 
 // The text names the first element of a reference implementation that is not finite although it
@@ -631,7 +631,7 @@ TEST(Statistics, TheFirstBrokenElementOfABenchmark) {
     const Tensor te = vector_of("float32", e), tb = vector_of("float32", b);
     const TensorView view = tb.view();
     for (const int threads : {1, 2}) {
-      EXPECT_EQ(judge_statistics(te, te, &view, false, std::span(&limit, 1),
+      EXPECT_EQ(judge_statistics(te, te, view, false, std::span(&limit, 1),
                                  {.trivial = false, .blindness = false, .threads = threads})
                     .why_not,
                 "the reference implementation's output is nan at position " +
@@ -647,7 +647,7 @@ TEST(StatisticsOfFewElements, ZerosThatACosineForgives) {
   for (const double least : {-0.5, 0.5}) {
     const Limit limit{.statistic = Statistic::kCosine, .limit = least};
     const auto trivial = [&](const Tensor& e) {
-      return judge_statistics(e, e, nullptr, false, std::span(&limit, 1)).trivial_met;
+      return judge_statistics(e, e, {}, false, std::span(&limit, 1)).trivial_met;
     };
     EXPECT_EQ(trivial(some), least < 0) << least;
     EXPECT_TRUE(trivial(none)) << least;

@@ -72,17 +72,9 @@ std::vector<std::int64_t> ElementSample::mismatches(const Tensor& output, const 
 
 bool ElementSample::meets_limits(const Tensor& output, const Bound& bound) const {
   if (bound.limits.empty()) return true;
-  const std::optional<TensorView> reference_implementation =
-      reference_ ? std::optional(reference_->view()) : std::nullopt;
-  const std::optional<TensorView> weights =
-      weights_ ? std::optional(weights_->view()) : std::nullopt;
   const StatisticsResult result = judge_statistics(
-      output, expected_, reference_implementation ? &*reference_implementation : nullptr,
-      bound.round_expected, bound.limits,
-      {.trivial = false,
-       .blindness = false,
-       .threads = 1,
-       .error_weights = weights ? &*weights : nullptr});
+      output, expected_, reference_, bound.round_expected, bound.limits,
+      {.trivial = false, .blindness = false, .threads = 1, .error_weights = weights_});
   return result.why_not.empty() && result.met;
 }
 

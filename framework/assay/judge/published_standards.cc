@@ -16,7 +16,7 @@ namespace {
 struct Sides {
   const TensorView& actual;
   const TensorView& expected;
-  const TensorView* reference_implementation;
+  const std::optional<TensorView>& reference_implementation;
   const Bound& bound;
 
   auto size() const { return static_cast<double>(actual.size()); }
@@ -246,11 +246,10 @@ Verdict judge_published(const TensorView& actual, const TensorView& expected, co
   without_patterns.patterns = false;
   Verdict verdict = judge(actual, expected, own, without_patterns);
   verdict.bound = bound;
-  const TensorView* const reference_implementation =
-      options.reference_implementation ? &*options.reference_implementation : nullptr;
+  const std::optional<TensorView>& reference_implementation = options.reference_implementation;
   const bool lacks_reference =
       bound.needs_reference() &&
-      (reference_implementation == nullptr || reference_implementation->shape != expected.shape);
+      (!reference_implementation || reference_implementation->shape != expected.shape);
   if (!why_not_comparable(actual, expected).empty() || actual.size() == 0 || lacks_reference) {
     return verdict;
   }

@@ -278,14 +278,11 @@ double blind_share_of(const SubjectPieces& pieces, std::span<const Limit> limits
   }
   const Tensor expected = elements_at(sample.expected, finite);
   std::optional<Tensor> reference_implementation;
-  std::optional<TensorView> reference_view;
   if (sample.reference_implementation) {
     reference_implementation = elements_at(*sample.reference_implementation, finite);
-    reference_view = reference_implementation->view();
   }
   return blind_share_by_trial(expected, pieces.format, [&](const TensorView& output) {
-    return judge_statistics(output, expected, reference_view ? &*reference_view : nullptr,
-                            pieces.rounds, limits,
+    return judge_statistics(output, expected, reference_implementation, pieces.rounds, limits,
                             {.trivial = false, .blindness = false, .threads = 1})
         .met;
   });
@@ -393,13 +390,14 @@ StatisticsResult judge_statistics(const Format& actual, const Format& expected,
 }
 
 StatisticsResult judge_statistics(const TensorView& actual, const TensorView& expected,
-                                  const TensorView* reference_implementation, bool round_expected,
-                                  std::span<const Limit> limits, const StatisticsOptions& options) {
+                                  const std::optional<TensorView>& reference_implementation,
+                                  bool round_expected, std::span<const Limit> limits,
+                                  const StatisticsOptions& options) {
   const auto refused = [](std::string why_not) {
     return StatisticsResult{.why_not = std::move(why_not)};
   };
   const bool compares = any_needs_reference(limits);
-  if (compares && reference_implementation == nullptr) {
+  if (compares && !reference_implementation) {
     return refused(
         "the standard compares with a reference implementation's output, but none is given; give "
         "one");
@@ -410,8 +408,8 @@ StatisticsResult judge_statistics(const TensorView& actual, const TensorView& ex
         shape_text(reference_implementation->shape), shape_text(expected.shape)));
   }
   const StatisticsPieces all = [&](const std::function<void(const StatisticsPiece&)>& take) {
-    take({actual, expected, compares ? reference_implementation : nullptr, options.error_weights,
-          0});
+    take({actual, expected, compares ? &*reference_implementation : nullptr,
+          options.error_weights ? &*options.error_weights : nullptr, 0});
   };
   const std::function<StatisticsSample()> sample = [&] {
     const std::vector<std::int64_t> positions = sampled_positions(actual.size());
@@ -433,7 +431,7 @@ StatisticsResult judge_statistics(const TensorView& actual, const TensorView& ex
     }
   }
   if (any_needs_weights(limits) &&
-      (options.error_weights == nullptr || options.error_weights->shape != expected.shape)) {
+      (!options.error_weights || options.error_weights->shape != expected.shape)) {
     return refused(
         "the standard needs the expected error of each element, which is computed from the case's "
         "operands; give a case with operands");

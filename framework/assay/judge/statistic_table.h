@@ -40,7 +40,7 @@ struct StatisticsOptions {
   bool blindness = true;  // compute blind_share
   int threads = 0;        // 0 means default_threads(). The result does not depend on it
   // Weights of the squared errors, in float64, for limits that need them.
-  const TensorView* error_weights = nullptr;
+  std::optional<TensorView> error_weights = {};
 };
 
 // A piece: the same elements of both sides, from the element `begin` on. `reference_implementation`
@@ -85,8 +85,8 @@ MetricsRequest metrics_for(std::span<const Limit> limits, const TensorView& actu
 // implementation that is better than the format's own rounding counts as good as that rounding, and
 // an error of exactly 0 does not make every other output fail.
 StatisticsResult judge_statistics(const TensorView& actual, const TensorView& expected,
-                                  const TensorView* reference_implementation, bool round_expected,
-                                  std::span<const Limit> limits,
+                                  const std::optional<TensorView>& reference_implementation,
+                                  bool round_expected, std::span<const Limit> limits,
                                   const StatisticsOptions& options = {});
 
 }  // namespace assay

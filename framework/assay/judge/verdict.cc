@@ -128,19 +128,17 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
           : metrics_for(bound.limits, actual, expected, bound.round_expected, options.threads);
   judge_elements(actual, expected, bound, options, wanted, 0, found);
   std::optional<StatisticsResult> statistics;
-  const TensorView* reference_implementation =
-      options.reference_implementation ? &*options.reference_implementation : nullptr;
   if (!bound.limits.empty()) {
     // Zeros are tried against the limits only if nothing else decides the outcome.
     const bool trivial = !found.zeros_mismatch(bound, verdict.sites) &&
                          found.mismatches == found.forgiven(bound, verdict.sites);
-    statistics = judge_statistics(
-        actual, expected, reference_implementation, bound.round_expected, bound.limits,
-        {.metrics = &*found.metrics,
-         .trivial = trivial,
-         .blindness = options.blindness,
-         .threads = options.threads,
-         .error_weights = options.error_weights ? &*options.error_weights : nullptr});
+    statistics = judge_statistics(actual, expected, options.reference_implementation,
+                                  bound.round_expected, bound.limits,
+                                  {.metrics = &*found.metrics,
+                                   .trivial = trivial,
+                                   .blindness = options.blindness,
+                                   .threads = options.threads,
+                                   .error_weights = options.error_weights});
     if (!statistics->why_not.empty()) return refuse(statistics->why_not);
   }
   const std::vector<std::int64_t> mismatches = found.positions;
@@ -164,7 +162,7 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
                   "expected, and chance leaves at least {}",
                   short_number(r.value, 3), short_number(r.limit.parameter, 3)));
   }
-  if (bound.needs_reference() && same_memory(actual, *reference_implementation)) {
+  if (bound.needs_reference() && same_memory(actual, *options.reference_implementation)) {
     cannot_fail(verdict, "the reference implementation is the output itself");
   } else if (verdict.outcome == Outcome::kPass && same_memory(actual, expected)) {
     same_memory_cannot_fail(verdict);
