@@ -10,20 +10,10 @@
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/machine/unit_bound.h"
+#include "assay/op/sum_bound.h"
 
 namespace assay::abft {
 namespace {
-
-// Returns the model of a product if its accumulation is not known: in float32 (float64 for float64
-// operands), in any order. Each product may be rounded before it is added.
-DotModel in_any_order(const Format& input) {
-  return {.input = input.name,
-          .chunk = assumed(1),
-          .accumulator = assumed(std::string_view(input.is_float64() ? "float64" : "float32")),
-          .rounding = assumed(Rounding::kNearestEven),
-          .order = assumed(ChunkOrder::kSequential),
-          .round_products = assumed(true)};
-}
 
 // Raises thresholds that were published as worst cases, because their formulas leave out two cases:
 // values below the normal range, and accumulators that keep fewer bits than the output. T becomes

@@ -1,5 +1,6 @@
 #include "assay/cases/case.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "assay/base/text.h"
@@ -149,6 +150,11 @@ bool Case::take_output_dtype(const std::string& output, const Format& format) {
   return true;
 }
 
+bool is_case_character(char c) {
+  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '.' || c == '=';
+}
+
 bool is_case_name(std::string_view name) {
   if (name.empty() || name.front() == '/' || name.back() == '/' ||
       name.find("//") != std::string_view::npos) {
@@ -158,11 +164,7 @@ bool is_case_name(std::string_view name) {
     for (const char* reserved : {"inputs", "outputs", "golden", ".", ".."}) {
       if (part == reserved) return false;
     }
-    for (const char c : part) {
-      const bool allowed = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-                           (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '=';
-      if (!allowed) return false;
-    }
+    if (!std::ranges::all_of(part, is_case_character)) return false;
   }
   return true;
 }

@@ -182,6 +182,8 @@ struct Case : BasicCase<Tensor> {
   bool take_output_dtype(const std::string& output, const Format& format);
 };
 
+// True if the name of a case may have this character in its parts: [A-Za-z0-9_.=].
+bool is_case_character(char c);
 // True if `name` is one or more parts of [A-Za-z0-9_.=]+ joined by '/', and no part is a reserved
 // word.
 bool is_case_name(std::string_view name);

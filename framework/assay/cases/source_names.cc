@@ -17,9 +17,7 @@ std::string with_hash(const std::string& safe, std::string_view source_name) {
 std::string safe_word(std::string_view word) {
   std::string safe;
   for (const char c : word) {
-    const bool allowed = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-                         (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '=';
-    safe += allowed ? c : '_';
+    safe += is_case_character(c) ? c : '_';
   }
   if (!is_case_name(safe)) safe += '_';  // `safe` is a reserved word or empty
   return safe;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 
 namespace assay {
 
@@ -50,12 +51,10 @@ ReferenceImplementation find_reference_implementation(const Case& c, const GateR
                       ? "recorded output"
                       : formatted("recorded output but that of '{}', which is judged", judged))};
   }
-  std::vector<std::string> producers;
-  for (const auto& [producer, read] : found) producers.push_back(producer);
   return {
       nullptr,
       formatted("the standard compares with a reference implementation's output; choose one: {}",
-                joined(producers))};
+                joined(keys_of(found)))};
 }
 
 }  // namespace assay

@@ -500,9 +500,8 @@ std::string name_in_text(const Sums& s, const SpaceParameter& row, const Candida
 }  // namespace
 
 std::vector<Evidence> evidence_for(const Sums& s, const Candidate& found, int threads) {
-  std::vector<std::int64_t> elements;
-  const std::int64_t count = std::min(s.count, kElementsOfEvidence);
-  for (std::int64_t i = 0; i < count; ++i) elements.push_back(i * s.count / count);
+  const std::vector<std::int64_t> elements = spread_indices(s.count, kElementsOfEvidence);
+  const std::int64_t count = std::ssize(elements);
   std::vector<Evidence> all;
   // For each candidate: the index of its evidence, and the parameter's value.
   std::vector<std::pair<std::size_t, std::string>> values;
@@ -555,19 +554,13 @@ std::vector<Evidence> evidence_for(const Sums& s, const Candidate& found, int th
 
 Nearest nearest_model(const Sums& s, int threads) {
   constexpr std::int64_t kSample = 48, kMost = 4096;
-  const auto sample = [&](std::int64_t most) {
-    std::vector<std::int64_t> elements;
-    const std::int64_t count = std::min(s.count, most);
-    for (std::int64_t i = 0; i < count; ++i) elements.push_back(i * s.count / count);
-    return elements;
-  };
   AllOperands operands(s);
   const auto counted = [&](const std::vector<Candidate>& candidates,
                            const std::vector<std::int64_t>& elements) {
     return agreements(s, operands, candidates, elements, std::ssize(elements), threads);
   };
   const auto best_of = [&](const std::vector<Candidate>& candidates, std::size_t most) {
-    const std::vector<std::int64_t> agree = counted(candidates, sample(kSample));
+    const std::vector<std::int64_t> agree = counted(candidates, spread_indices(s.count, kSample));
     std::vector<std::size_t> places(candidates.size());
     for (std::size_t i = 0; i < places.size(); ++i) places[i] = i;
     std::ranges::stable_sort(places, std::greater(), [&](std::size_t i) { return agree[i]; });
@@ -593,7 +586,7 @@ Nearest nearest_model(const Sums& s, int threads) {
   for (std::size_t i = 0; i < std::min<std::size_t>(first.size(), 2); ++i) {
     append(best, best_of(neighbours(s, first[i], false), 2));
   }
-  const std::vector<std::int64_t> elements = sample(kMost);
+  const std::vector<std::int64_t> elements = spread_indices(s.count, kMost);
   const std::vector<std::int64_t> agree = counted(best, elements);
   Nearest nearest;
   if (best.empty()) return nearest;

@@ -29,8 +29,7 @@ const Operator& maker_of(std::string_view op) {
 std::string name_part(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (plain || c == '_' || c == '=' || c == '.') {
+    if (is_case_character(c)) {
       out += c;
     } else if (c == '-') {
       out += 'm';

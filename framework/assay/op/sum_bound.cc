@@ -12,11 +12,6 @@
 
 namespace assay {
 
-namespace {
-
-// Returns the model of any order: it adds float32 products (float64 for float64 operands) one by
-// one, and rounds each product separately. A product then goes through as many roundings as in the
-// worst order.
 DotModel in_any_order(const Format& f) {
   return {.input = f.name,
           .chunk = assumed(1),
@@ -25,6 +20,8 @@ DotModel in_any_order(const Format& f) {
           .order = assumed(ChunkOrder::kSequential),
           .round_products = assumed(true)};
 }
+
+namespace {
 
 // Returns the models of any_machine() or any_float32_machine(). If `short_sums` is true, sums of
 // floats of at most 8 bits may keep as few bits as on any known machine.

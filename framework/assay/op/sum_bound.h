@@ -70,6 +70,10 @@ double no_bound(const Format& output);
 Tensor held_bounds(const Format& output, const Shape& shape, std::vector<double> bounds,
                    const Unbounded& unbounded);
 
+// Returns the model of sums in any order: it adds float32 products (float64 for float64 operands)
+// one by one, and rounds each product separately. A product then goes through as many roundings as
+// in the worst order.
+DotModel in_any_order(const Format& input);
 // The machine that bounds a product's sums if no machine is named. It sums in float32 in any order
 // (float64 for float64 operands, exactly for int8), with products that may be rounded separately.
 // Floats of at most 8 bits have a row for each accumulator that is known for them, without
