@@ -23,6 +23,13 @@ std::string did_you_mean_aside(std::string_view word, std::span<const std::strin
 std::string unknown_word(std::string_view kind, std::string_view word,
                          std::span<const std::string> known);
 
+// A row of a table of words: the word, and the value that it stands for.
+template <typename Value>
+struct Word {
+  std::string_view name;
+  Value value;
+};
+
 // Returns a member of each row of a table, in order.
 template <typename Rows, typename Member>
 std::vector<std::string> names_of(const Rows& rows, Member member) {

@@ -11,20 +11,12 @@
 namespace assay::fault {
 namespace {
 
-// A word of a fault's text, and the value that it stands for.
-template <typename E>
-struct Word {
-  E value;
-  std::string_view name;
-};
-constexpr Word<Direction> kDirections[] = {{.value = Direction::kZeroToOne, .name = "0to1"},
-                                           {.value = Direction::kOneToZero, .name = "1to0"},
-                                           {.value = Direction::kEither, .name = "either"}};
-constexpr Word<Carry> kCarries[] = {{.value = Carry::kWrong, .name = "wrong"},
-                                    {.value = Carry::kMissing, .name = "missing"},
-                                    {.value = Carry::kEither, .name = "either"}};
-constexpr Word<bool> kWhens[] = {{.value = true, .name = "before"},
-                                 {.value = false, .name = "after"}};
+constexpr Word<Direction> kDirections[] = {{"0to1", Direction::kZeroToOne},
+                                           {"1to0", Direction::kOneToZero},
+                                           {"either", Direction::kEither}};
+constexpr Word<Carry> kCarries[] = {
+    {"wrong", Carry::kWrong}, {"missing", Carry::kMissing}, {"either", Carry::kEither}};
+constexpr Word<bool> kWhens[] = {{"before", true}, {"after", false}};
 
 template <typename E, std::size_t kCount>
 std::string_view word_of(const Word<E> (&words)[kCount], E value) {

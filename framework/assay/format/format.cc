@@ -370,6 +370,10 @@ bool is_inf(const Format& f, std::uint64_t bits) {
   return magnitude(f, bits) == max_code(f) + 1;
 }
 
+bool same_code(const Format& f, std::uint64_t a, std::uint64_t b) {
+  return a == b || (is_nan(f, a) && is_nan(f, b));
+}
+
 bool is_subnormal(const Format& f, std::uint64_t bits) {
   require_real(f);
   if (!f.is_float() || f.specials == Specials::kScale) return false;

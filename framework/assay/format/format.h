@@ -128,6 +128,8 @@ inline double round_to(const Format& format, double value,
 bool is_nan(const Format& format, std::uint64_t bits);
 bool is_inf(const Format& format, std::uint64_t bits);
 bool is_subnormal(const Format& format, std::uint64_t bits);
+// True if two codes are equal, or both are NaN.
+bool same_code(const Format& format, std::uint64_t a, std::uint64_t b);
 
 // True if a stored element is a code of the format: no other bits are set, and bool is 0 or 1.
 bool is_valid_code(const Format& format, std::uint64_t bits);

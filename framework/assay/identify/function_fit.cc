@@ -120,16 +120,12 @@ void add_order(const RecordedFunction& r, const std::vector<std::size_t>& order,
 
 // -- Candidates -----------------------------------------------------------------------------------
 
-bool same_bits(const Format& f, std::uint64_t a, std::uint64_t b) {
-  return a == b || (is_nan(f, a) && is_nan(f, b));
-}
-
 // Counts the elements in which a candidate's result differs from the output, and adds the candidate
 // to `all`.
 void add_candidate(const RecordedFunction& r, FunctionCandidate candidate, const Tensor& result,
                    std::vector<FunctionCandidate>& all) {
   for (std::int64_t i = 0; i < result.size(); ++i) {
-    if (same_bits(r.format(), result.bits_at(i), r.output.bits_at(i))) continue;
+    if (same_code(r.format(), result.bits_at(i), r.output.bits_at(i))) continue;
     if (candidate.differ++ == 0) candidate.first = i;
   }
   all.push_back(std::move(candidate));

@@ -64,8 +64,7 @@ Case ordered(Case c, const Order& order) {
 }
 
 bool same_bits(const Tensor& x, const Tensor& y, std::int64_t element) {
-  const std::uint64_t a = x.bits_at(element), b = y.bits_at(element);
-  return a == b || (is_nan(x.format(), a) && is_nan(y.format(), b));
+  return same_code(x.format(), x.bits_at(element), y.bits_at(element));
 }
 
 // Returns the number of recorded elements that the machine gives with this order, or -1 if it does

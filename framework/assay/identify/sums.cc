@@ -263,7 +263,7 @@ double with_last_term(const Sums& s, const Candidate& c, std::int64_t element, d
 bool is_recorded(const Sums& s, const Candidate& c, std::int64_t element, double sum) {
   const std::uint64_t recorded = s.recorded[at(element)],
                       ours = encode(*s.output, sum, c.output_rounding);
-  return ours == recorded || (is_nan(*s.output, ours) && is_nan(*s.output, recorded));
+  return same_code(*s.output, ours, recorded);
 }
 
 Trial::Trial(const Sums& sums, const Operands& operands, const Candidate& candidate)

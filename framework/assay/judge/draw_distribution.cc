@@ -114,11 +114,7 @@ void look_at_continuous(Drawn& d, double scale, const Support& support, const Fu
     const double open = slack.of(x);
     const double low = function(std::max(support.low, x - open));
     const double high = function(std::min(support.high, x + open));
-    draws.low.push_back(low);
-    draws.high.push_back(high);
-    draws.middle.push_back((low + high) / 2);
-    draws.half.push_back((high - low) / 2);
-    draws.symbols.push_back(std::bit_cast<std::uint64_t>(x));
+    draws.add(low, high, (low + high) / 2, (high - low) / 2, std::bit_cast<std::uint64_t>(x));
     draws.heaviest = std::max(draws.heaviest, high - low);
     half += (high - low) / 2;
   }
@@ -319,11 +315,8 @@ void look_at_integers(Drawn& d) {
       d.mismatch(i, x, kNan);
       continue;
     }
-    draws.low.push_back((x - low) / values);
-    draws.high.push_back((x - low + 1) / values);
-    draws.middle.push_back((x - low + 0.5) / values);
-    draws.half.push_back(0);
-    draws.symbols.push_back(std::bit_cast<std::uint64_t>(x));
+    draws.add((x - low) / values, (x - low + 1) / values, (x - low + 0.5) / values, 0,
+              std::bit_cast<std::uint64_t>(x));
     if (!counts.empty()) ++counts[static_cast<std::size_t>(x - low)].count;
   }
   draws.heaviest = 1 / values;
@@ -408,11 +401,9 @@ void look_at_categorical(Drawn& d) {
     own_expected += squares;
     cubes += cube;
     range = std::max(range, 1 - (row.front() + row.back()) / 2);
-    draws.low.push_back(std::max(0.0, before - kProbabilitySlack));
-    draws.high.push_back(std::min(1.0, before + row[drawn] + kProbabilitySlack));
-    draws.middle.push_back(before + row[drawn] / 2);
-    draws.half.push_back(kProbabilitySlack);
-    draws.symbols.push_back(drawn);
+    draws.add(std::max(0.0, before - kProbabilitySlack),
+              std::min(1.0, before + row[drawn] + kProbabilitySlack), before + row[drawn] / 2,
+              kProbabilitySlack, drawn);
   }
   if (told == 0) return;
   const auto n = static_cast<double>(told);

@@ -26,6 +26,14 @@ struct Draws {
   // this variance. Both are known before the draws.
   double variance = 1.0 / 12, proxy = 1.0 / 12;
   Shape shape;
+
+  void add(double from, double to, double centre, double uncertain, std::uint64_t symbol) {
+    low.push_back(from);
+    high.push_back(to);
+    middle.push_back(centre);
+    half.push_back(uncertain);
+    symbols.push_back(symbol);
+  }
 };
 
 // The tests of `draws` have one signature. Those with a default for `limit` do not use it.

@@ -53,14 +53,10 @@ constexpr OtherName kOtherNames[] = {
     {"cross_check", "ttk_cross_check_l1"},
 };
 
-struct GrowthWord {
-  Growth growth;
-  std::string_view word;
-};
-constexpr GrowthWord kGrowthWords[] = {{Growth::kNone, "none"},
-                                       {Growth::kTwiceFrom2048, "twice_from_2048"},
-                                       {Growth::kAtb, "atb"},
-                                       {Growth::kLinear, "linear"}};
+constexpr Word<Growth> kGrowthWords[] = {{"none", Growth::kNone},
+                                         {"twice_from_2048", Growth::kTwiceFrom2048},
+                                         {"atb", Growth::kAtb},
+                                         {"linear", Growth::kLinear}};
 
 }  // namespace
 
@@ -70,12 +66,12 @@ std::string Publication::text() const {
 }
 
 std::string_view growth_word(Growth growth) {
-  return find_row(kGrowthWords, growth, &GrowthWord::growth)->word;
+  return find_row(kGrowthWords, growth, &Word<Growth>::value)->name;
 }
 
 std::optional<Growth> growth_named(std::string_view word) {
-  const GrowthWord* row = find_row(kGrowthWords, word, &GrowthWord::word);
-  return row != nullptr ? std::optional(row->growth) : std::nullopt;
+  const auto* row = find_row(kGrowthWords, word, &Word<Growth>::name);
+  return row != nullptr ? std::optional(row->value) : std::nullopt;
 }
 
 std::span<const Standard> standards() {

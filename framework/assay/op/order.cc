@@ -11,12 +11,6 @@
 namespace assay {
 namespace {
 
-// A value of a parameter, and the word that selects it.
-template <typename Value>
-struct Word {
-  std::string_view name;
-  Value value;
-};
 constexpr Word<ReduceOrder> kOrders[] = {
     {"pairwise", ReduceOrder::kPairwise},
     {"sequential", ReduceOrder::kSequential},
