@@ -170,8 +170,7 @@ MatrixUnit matrix_unit(const Call& call) {
 }
 
 std::vector<Parameter> product_parameters(std::vector<Parameter> own) {
-  std::vector<std::string> roundings;
-  for (const Rounding r : kComputeRoundings) roundings.emplace_back(rounding_name(r));
+  const std::vector<std::string> roundings = names_of(kComputeRoundings, rounding_name);
   const std::vector<Parameter> more = {
       dtype_parameter("output_dtype",
                       "dtype of the result. If it is not given, it is int32 for int8, float32 for "

@@ -8,6 +8,7 @@
 #include "assay/base/constants.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/machine/any_order.h"
 #include "assay/op/sum_bound.h"
 #include "assay/simd/column_sums.h"
@@ -117,10 +118,7 @@ double mean_square(const ExpectedErrors& errors, std::size_t i, double deviation
 ExpectedErrors expected_errors(const Case& c, const Machine& machine, int threads) {
   const Operator* op = find_operator(c.op);
   if (op == nullptr || op->expected_errors == nullptr) {
-    std::vector<std::string> known;
-    for (const Operator& row : operators()) {
-      if (row.expected_errors != nullptr) known.push_back(row.name);
-    }
+    const auto known = names_with(operators(), &Operator::expected_errors);
     refuse_case(c.name, "the expected error is known for {}, not {}", joined(known),
                 c.op.empty() ? "a case without an operator" : c.op);
   }

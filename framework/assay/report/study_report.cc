@@ -2,6 +2,7 @@
 
 #include "assay/base/printable.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 
 namespace assay::report {
 namespace {
@@ -26,9 +27,7 @@ std::string study_text(const study::StudyResult& result) {
   for (const study::StudyTable& table : result.tables) {
     std::vector<std::vector<std::string>> lines = {table.columns};
     for (const auto& row : table.rows) {
-      std::vector<std::string> cells;
-      for (const study::StudyCell& cell : row) cells.push_back(cell_text(cell));
-      lines.push_back(std::move(cells));
+      lines.push_back(names_of(row, cell_text));
     }
     out += "\n" + table.title + "\n" + columns_text(lines);
   }
