@@ -23,9 +23,8 @@ struct RegateOptions {
 
 std::vector<SavedResult> saved_results(const std::string& path) {
   const std::string text = read_file(path);
-  return with_advice("`assay gate --histograms --json FILE` writes what is judged again", [&] {
-    return at_place(path, [&] { return wire::read_results(text); });
-  });
+  return with_advice("`assay gate --histograms --json FILE` writes what is judged again",
+                     [&] { return at_place(path, [&] { return wire::read_results(text); }); });
 }
 
 // Returns one verdict for each requested bound.

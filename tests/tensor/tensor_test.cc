@@ -174,8 +174,7 @@ TEST(ViewTest, BitPatternsOfVectorsAndSpansOfEveryKind) {
   EXPECT_EQ(view_bits(std::span<const std::uint16_t>(patterns), bf16).values(), expected);
   EXPECT_EQ(view_bits(std::span<std::uint16_t, 2>(patterns), bf16).values(), expected);
   const std::array<std::uint8_t, 2> codes = {0x38, 0xb8};
-  EXPECT_EQ(view_bits(codes, format_named("float8_e4m3fn")).values(),
-            (std::vector<double>{1, -1}));
+  EXPECT_EQ(view_bits(codes, format_named("float8_e4m3fn")).values(), (std::vector<double>{1, -1}));
   // Unsigned integers can also hold the bits of integer formats.
   const std::uint16_t words[] = {7, 32767};
   EXPECT_EQ(view_bits(words, format_named("int16")).values(), (std::vector<double>{7, 32767}));

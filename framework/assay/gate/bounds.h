@@ -32,7 +32,7 @@ struct BoundRequest {
   std::optional<double> max_blind = {};  // the largest share of blind elements that a pass may have
   std::optional<Infinity> infinity = {};
   bool nan_accepts = false;
-  bool allow_empty = false;  // an output without elements passes
+  bool allow_empty = false;                 // an output without elements passes
   std::vector<CustomStandard> custom = {};  // standards that are known in addition to standards()
   std::string origin = "command";
   // The dtype of the golden result, if two tensors are compared and no case holds it.

@@ -1,4 +1,5 @@
-// A replacement for CUDA's header of the same name, for machines without CUDA: a type with its bits.
+// A replacement for CUDA's header of the same name, for machines without CUDA: a type with its
+// bits.
 #pragma once
 
 struct __nv_bfloat16 {  // NOLINT: CUDA's name

@@ -1,4 +1,5 @@
-// A replacement for CUDA's header of the same name, for machines without CUDA: types with their bits.
+// A replacement for CUDA's header of the same name, for machines without CUDA: types with their
+// bits.
 #pragma once
 
 struct __nv_fp8_e4m3 {  // NOLINT: CUDA's name

@@ -85,7 +85,8 @@ Arguments parse(int argc, char** argv) {
   if (a.file.empty()) {
     refuse(
         "usage: {} FILE [--case GLOB] [--machine M] [--standards FILE] [--standard S]... "
-        "[--reference-implementation PRODUCER] [--abft THRESHOLD] [--sample rows=N,seed=N] [--ctest PREFIX]",
+        "[--reference-implementation PRODUCER] [--abft THRESHOLD] [--sample rows=N,seed=N] "
+        "[--ctest PREFIX]",
         a.program);
   }
   check_request(a.request.bounds);

@@ -31,7 +31,8 @@ using CaseFunction = std::function<Computed(const Case&)>;
 // --machine from its emulation.
 //
 // Command line: FILE [--case GLOB] [--machine M] [--standards FILE] [--standard S]...
-// [--reference-implementation PRODUCER] [--abft THRESHOLD] [--sample rows=N,seed=N] [--ctest PREFIX [--label L]...].
+// [--reference-implementation PRODUCER] [--abft THRESHOLD] [--sample rows=N,seed=N] [--ctest PREFIX
+// [--label L]...].
 //
 // Exit codes: 0 pass, 1 fail, 2 wrong usage or an unreadable file, 3 not comparable (no case
 // matched, or a case's op has no function or no emulation), 4 untrusted. With --ctest it prints
