@@ -10,8 +10,11 @@ These functions list names, units and sources: list_operators(), list_machines()
 list_metrics(), list_thresholds(), list_faults(), ...
 """
 import functools as _functools
+import inspect as _inspect
+import pathlib as _pathlib
 
 from ._case import ArrayInfo, Case, Output
+from ._items import by_items as _by_items
 from ._core import (AbftVerdict, CampaignReport, CaseError, CaseReport, Dataset, FileError,
                     Finding, GateError, GateReport, IdentificationReport, Injection, Mismatch,
                     NoCaseError, NotComparable, Tensor, Untrusted, Verdict, __version__,
@@ -23,9 +26,18 @@ from ._core import (AbftVerdict, CampaignReport, CaseError, CaseReport, Dataset,
 
 
 
-def _spoken(function):
-    """Wraps a function so that, on wrong argument types, its error names the types in a sentence.
-    pybind11 would print the arrays."""
+def _signatures():
+    """Returns the signatures of the module's functions. The stubs say them, and the module does not."""
+    lines = (_pathlib.Path(__file__).parent / "_core.pyi").read_text().split("\n")
+    functions = {}
+    exec("from __future__ import annotations\n" +
+         "\n".join(line for line in lines if line.startswith("def ")), {}, functions)
+    return {name: _inspect.signature(function) for name, function in functions.items() if callable(function)}
+
+
+def _spoken(function, signature):
+    """Wraps a function so that it has its signature, and so that, on wrong argument types, its error names the types in
+    a sentence. pybind11 would print the arrays."""
     @_functools.wraps(function)
     def call(*args, **kwargs):
         __tracebackhide__ = True  # in pytest
@@ -40,12 +52,16 @@ def _spoken(function):
         raise TypeError(f"{takes} was called with ({', '.join(types)})")
     call.__module__ = "assay"
     call.__doc__ = function.__doc__.replace("assay._core.", "assay.")
+    call.__signature__ = signature
     return call
 
 
+_signatures_by_name = _signatures()
 for _name, _value in list(globals().items()):
     if type(_value).__name__ == "builtin_function_or_method" and not _name.startswith("_"):
-        globals()[_name] = _spoken(_value)
+        globals()[_name] = _spoken(_value, _signatures_by_name[_name])
+
+compare, assert_close = _by_items(compare), _by_items(assert_close)
 
 # The names that are defined below need pytest or PyTorch. They are left out of __all__, so that `from assay import *`
 # works without pytest and PyTorch.
@@ -55,8 +71,8 @@ __all__ = [name for name in dir() if not name.startswith("_")]
 def __getattr__(name):
     # The submodules that need pytest or PyTorch are imported when they are first used.
     import importlib
-    if name == "torch":
-        return importlib.import_module(".torch", __name__)
+    if name in ("testing", "torch"):
+        return importlib.import_module("." + name, __name__)
     if name == "cases":
         return importlib.import_module(".pytest_plugin", __name__).cases
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

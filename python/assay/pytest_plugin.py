@@ -12,6 +12,8 @@ import pytest
 
 import assay
 
+from ._items import with_text
+
 _SAID = pytest.StashKey()  # has for each test item a list with [outcome, case, why] of each check
 
 
@@ -67,25 +69,36 @@ class AssayCase:
     def check(self, output, **request):
         """Judges an output by the case's own bound, or by the options of Case.judge(). Returns the
         CaseReport if the output passes. Raises AssertionError with the report of the mismatches,
-        assay.Untrusted or assay.NotComparable. With --assay-update the output becomes the golden
-        result, whatever the CaseReport says."""
+        assay.Untrusted or assay.NotComparable. With --assay-update an output that passes becomes the
+        golden result, and so does an output without a golden result. An output that does not pass
+        replaces the golden result only with --assay-update-failing."""
         __tracebackhide__ = True
         if output is None:
             raise TypeError(f"the output of case {self._name} is None: what was called gave nothing")
         report = self.case.judge(output, **request)
         part = request.get("output_name")
-        if self._request.config.getoption("assay_update"):
+        update = self._request.config.getoption("assay_update")
+        is_first = self._golden(part) is None
+        if update and (report.passed or is_first or update == "failing"):
             self._keep("update", output, request)
-            self._note("updated", part, "", {})
+            why = "" if report.passed or is_first else f"would be {report.outcome}: {report.why}"
+            self._note("updated", part, why, {})
             return report
         self._note(report.outcome, part, report.why, _numbers(report))
         if not report.passed:
             kept = self._keep("failed", output, request)
+            text = f"\nkept: {kept}"
+            if update:
+                text += "\nthe golden result stays; --assay-update-failing replaces it by this output"
             try:
                 report.check()
             except Exception as error:
-                raise type(error)(f"{error}\nkept: {kept}") from None
+                raise with_text(error, f"{error}{text}") from None
         return report
+
+    def _golden(self, part):
+        """Returns the golden result of an output, or None."""
+        return _output_of(self.case, part).golden
 
     def _note(self, outcome, part, why, numbers):
         item = self._request.node
@@ -102,6 +115,9 @@ class AssayCase:
             case = dataset.read(self._name, recorded=False)
         part = request.get("output_name")
         tensor = assay.Tensor.of(output, request.get("dtype"))
+        golden = self._golden(part)
+        if kind == "update" and golden is not None and golden.shape == tensor.shape:
+            tensor = tensor.astype(golden.dtype)  # the file keeps the precision of its golden results
         _output_of(case, part).recorded = {request.get("producer") or "pytest": tensor}
         case.file = ""
         node = self._request.node  # its name is part of the file's name, because several tests may have the same case
@@ -152,8 +168,11 @@ def _folder(config, kind):
 
 def pytest_addoption(parser):
     group = parser.getgroup("assay")
-    group.addoption("--assay-update", action="store_true", dest="assay_update",
-                    help="write the outputs of assay_case tests as golden results, judge nothing")
+    group.addoption("--assay-update", action="store_const", const="passing", dest="assay_update",
+                    help="write the outputs of assay_case tests that pass, or that have no golden result yet, as "
+                         "golden results, in the golden results' dtype")
+    group.addoption("--assay-update-failing", action="store_const", const="failing", dest="assay_update",
+                    help="the same for all outputs; the summary shows those that would have failed")
     group.addoption("--assay-keep", dest="assay_keep", metavar="DIR",
                     help="where outputs that did not pass are kept (default: .assay)")
 
@@ -201,7 +220,7 @@ def pytest_runtest_makereport(item, call):
     if report.passed and item.config.getoption("assay_update"):
         path, line, _ = item.location
         report.outcome = "skipped"
-        report.longrepr = (path, line, "its output becomes the golden result: --assay-update")
+        report.longrepr = (path, line, "its output becomes the golden result")
 
 
 def pytest_sessionfinish(session):
@@ -246,7 +265,7 @@ def pytest_terminal_summary(terminalreporter, config):
     counts = {}
     for outcome, name, why in sorted(said, key=lambda one: one[1]):
         counts[outcome] = counts.get(outcome, 0) + 1
-        if outcome not in ("pass", "updated"):
+        if why and outcome != "pass":
             terminalreporter.write_line(f"{outcome}  {name}: {why}")
     for path, count in getattr(config, "assay_updated", {}).items():
         terminalreporter.write_line(f"{path}: {count} golden results replaced")

@@ -13,6 +13,7 @@ import torch
 
 from . import _core
 from ._case import Case
+from ._items import with_text
 
 
 def _outputs(value, whose):
@@ -43,7 +44,7 @@ def _raise_named(verdict, name):
     try:
         verdict.check()
     except Exception as error:
-        raise type(error)(f"{name}: {error}" if name else str(error)) from None
+        raise with_text(error, f"{name}: {error}" if name else str(error)) from None
 
 
 def check(fn, reference_fn, inputs, *, kwargs=None, op=None, machine=None, raise_exception=True,

@@ -437,6 +437,34 @@ void define_arrays(py::module_& m) {
             return numpy().attr("array")(numpy_of(a), py::arg("dtype") = dtype);
           },
           py::arg("dtype") = py::none(), py::arg("copy") = py::none())
+      .def(
+          "astype",
+          [](const Array& a, const py::object& dtype) {
+            const Format& format = format_named(dtype_word(dtype).value_or(""));
+            if (&format == a.view.format) return a;
+            if (format.is_complex() != a.view.format->is_complex()) {
+              throw py::type_error(formatted("{} cannot become {}: one is complex and one is real",
+                                             a.view.format->name, format.name));
+            }
+            return own(Tensor::from_values(format, a.view.shape, parts_of(a.view).values()));
+          },
+          py::arg("dtype"),
+          "A Tensor of the same values in another dtype, rounded to nearest, ties to even.")
+      .def("__len__",
+           [](const Array& a) {
+             if (a.view.rank() == 0) throw py::type_error("len() of a Tensor without dimensions");
+             return a.view.shape[0];
+           })
+      .def(
+          "__getitem__",
+          [](const Array& a, const py::object& key) {
+            const py::object all = is_native(*a.view.format) ? py::object(numpy_of(a)) : bits_of(a);
+            return array_of(numpy().attr("asarray")(all[key]), std::string(a.view.format->name),
+                            false);
+          },
+          py::arg("key"),
+          "The elements that numpy's indexing with this key selects, as a Tensor: t[0], t[1:3, "
+          "::2].")
       .def("__eq__", &equal, py::arg("other"), py::is_operator(),
            "The same format, shape and bits; NaN equals the same NaN.")
       .def("__reduce__",

@@ -119,10 +119,11 @@ std::string why_no_reference(const Bound& bound, const TensorView& actual,
              : "";
 }
 
-// Returns the verdicts of arrays, one for each standard, with metrics if they are requested.
+// Returns the verdicts of arrays, one for each standard, with metrics if they are requested, and
+// with this number of the worst elements.
 std::vector<Verdict> judged(const TensorView& actual, const TensorView& expected,
                             const std::optional<TensorView>& reference_implementation,
-                            const GateRequest& request) {
+                            const GateRequest& request, std::size_t worst = JudgeOptions{}.worst) {
   const FloatEnvironment environment;
   std::vector<ElementCheck> checks =
       tensor_checks(*actual.format, *expected.format, request, kAdvice);
@@ -140,8 +141,24 @@ std::vector<Verdict> judged(const TensorView& actual, const TensorView& expected
   }
   return judge_by(checks, actual, expected,
                   {.metrics = request.metrics,
+                   .worst = worst,
                    .threads = request.threads,
                    .reference_implementation = reference_implementation});
+}
+
+// Returns the row-major positions of all mismatches.
+std::vector<std::int64_t> mismatches_of(const TensorView& actual, const TensorView& expected,
+                                        const std::optional<TensorView>& reference_implementation,
+                                        GateRequest request) {
+  request.metrics = request.patterns = false;
+  const auto all = static_cast<std::size_t>(actual.size());
+  std::vector<std::int64_t> positions;
+  for (const Mismatch& m :
+       judged(actual, expected, reference_implementation, request, all).front().worst) {
+    positions.push_back(m.linear);
+  }
+  std::ranges::sort(positions);
+  return positions;
 }
 
 LazyVerdict compare(const py::object& actual, const py::object& expected,
@@ -151,6 +168,7 @@ LazyVerdict compare(const py::object& actual, const py::object& expected,
   GateRequest request{.bounds = take_bounds(options)};
   request.threads = take_threads(options);
   const bool metrics = taken_as<bool>(options, "metrics").value_or(true);
+  const bool mask = taken_as<bool>(options, "mask").value_or(false);
   refuse_rest(options, "compare()");
   if (request.bounds.standards.size() > 1) {
     throw py::value_error("compare() judges by one standard; assert_close() takes several");
@@ -160,8 +178,12 @@ LazyVerdict compare(const py::object& actual, const py::object& expected,
   const Unlocked unlocked;
   const bool small = bytes_of(a) + bytes_of(e) <= kKept;
   request.metrics = metrics && !small;
-  std::vector<Verdict> verdicts = judged(a, e, b, request);
-  if (!metrics || !small || a.shape != e.shape) return LazyVerdict(std::move(verdicts.front()));
+  LazyVerdict verdict(std::move(judged(a, e, b, request).front()));
+  if (mask) {
+    const auto positions = mismatches_of(a, e, b, request);
+    verdict.set_positions([positions] { return positions; });
+  }
+  if (!small || a.shape != e.shape) return verdict;
   // If both sides are the same bytes, the copies are shared, because a comparison of an array with
   // itself is recognized by its address.
   auto kept_a = std::make_shared<const Tensor>(copy_of(a));
@@ -171,11 +193,20 @@ LazyVerdict compare(const py::object& actual, const py::object& expected,
   const auto kept_b =
       b && b->data == a.data ? kept_a : std::make_shared<const Tensor>(b ? copy_of(*b) : Tensor());
   request.metrics = true;
-  auto whole = [kept_a, kept_e, kept_b, request] {
-    const auto third = kept_b->empty() ? std::nullopt : std::optional(kept_b->view());
-    return std::move(judged(*kept_a, *kept_e, third, request).front());
+  const auto third = [kept_b] {
+    return kept_b->empty() ? std::nullopt : std::optional(kept_b->view());
   };
-  return LazyVerdict(std::move(verdicts.front()), std::move(whole));
+  if (!mask) {
+    verdict.set_positions([kept_a, kept_e, third, request] {
+      return mismatches_of(*kept_a, *kept_e, third(), request);
+    });
+  }
+  if (metrics) {
+    verdict.set_whole([kept_a, kept_e, third, request] {
+      return std::move(judged(*kept_a, *kept_e, third(), request).front());
+    });
+  }
+  return verdict;
 }
 
 void assert_close(const py::object& actual, const py::object& expected,
@@ -191,6 +222,7 @@ void assert_close(const py::object& actual, const py::object& expected,
   say_override(overridden);
   Outcome outcome;
   std::string text;
+  Verdict deciding;
   {
     const Unlocked unlocked;
     request.metrics = request.patterns = false;
@@ -206,8 +238,9 @@ void assert_close(const py::object& actual, const py::object& expected,
                      closeness_text(request.bounds, what, false, overridden, false), a.format->name,
                      shape_text(a.shape), outcome_verb(outcome), explain(*decides),
                      override_line(overridden));
+    deciding = *decides;
   }
-  raise_unless_pass(outcome, text);
+  raise_unless_pass(outcome, text, py::cast(LazyVerdict(std::move(deciding))));
 }
 
 AbftVerdict check_product(const py::object& c, const py::object& a, const py::object& b,
@@ -245,7 +278,9 @@ template <typename... Arguments>
 auto asserted(AbftVerdict (*check)(Arguments...)) {
   return [check](Arguments... arguments) {
     const AbftVerdict verdict = check(arguments...);
-    raise_unless_pass(verdict.outcome, explain(verdict));
+    if (verdict.outcome != Outcome::kPass) {
+      raise_unless_pass(verdict.outcome, explain(verdict), py::cast(verdict));
+    }
   };
 }
 
@@ -338,7 +373,9 @@ void define_judging(py::module_& m) {
       "cann_l0 compare with.\n";
   m.def("compare", &compare, py::arg("actual"), py::arg("expected"),
         ("The Verdict of an output against its reference, element by element.\n\n" + sides +
-         kBoundWords + "metrics: False, where nobody asks for error metrics, which take time.")
+         kBoundWords +
+         "metrics: False, where nobody asks for error metrics, which take time. "
+         "mask: True, for the verdict's mask of large arrays.")
             .c_str());
   m.def("assert_close", &assert_close, py::arg("actual"), py::arg("expected"),
         ("Raises AssertionError, with the text of the C++ matcher CloseTo, unless the output is "

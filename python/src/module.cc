@@ -94,20 +94,15 @@ void check_signals() {
   if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
 
-void raise_unless_pass(Outcome outcome, const std::string& text) {
-  switch (outcome) {
-    case Outcome::kPass:
-      return;
-    case Outcome::kFail:
-      raise(py::reinterpret_borrow<py::object>(PyExc_AssertionError), text);
-      break;
-    case Outcome::kUntrusted:
-      raise(exceptions().untrusted, text);
-      break;
-    case Outcome::kNotComparable:
-      raise(exceptions().not_comparable, text);
-      break;
-  }
+void raise_unless_pass(Outcome outcome, const std::string& text, const py::object& verdict) {
+  if (outcome == Outcome::kPass) return;
+  const py::object type = outcome == Outcome::kFail
+                              ? py::reinterpret_borrow<py::object>(PyExc_AssertionError)
+                          : outcome == Outcome::kUntrusted ? exceptions().untrusted
+                                                           : exceptions().not_comparable;
+  const py::object error = type(text_object(printable_lines(text)));
+  error.attr("verdict") = verdict;
+  PyErr_SetObject(type.ptr(), error.ptr());
   throw py::error_already_set();
 }
 

@@ -91,8 +91,8 @@ void define_texts(Class& defined, const char* words, const Text& text, const Rep
 }
 
 // Raises an error unless the outcome is pass: AssertionError if the comparison failed,
-// assay.Untrusted, or assay.NotComparable.
-void raise_unless_pass(Outcome outcome, const std::string& text);
+// assay.Untrusted, or assay.NotComparable. The error's attribute `verdict` is `verdict`.
+void raise_unless_pass(Outcome outcome, const std::string& text, const py::object& verdict);
 [[noreturn]] void raise_gate_error(const std::string& text);  // assay.GateError
 
 // The report of `assay gate` and its exit code. The exit code says more than the outcome of all
@@ -107,9 +107,15 @@ struct GateResult {
 class LazyVerdict {
  public:
   explicit LazyVerdict(Verdict verdict) : verdict_(std::move(verdict)) {}
-  // `whole` judges again and computes all metrics. It is called when they are first needed.
-  LazyVerdict(Verdict verdict, std::function<Verdict()> whole)
-      : verdict_(std::move(verdict)), whole_(std::move(whole)) {}
+  // Sets a function that judges again and computes all metrics. It is called when they are first
+  // needed.
+  void set_whole(std::function<Verdict()> whole) { whole_ = std::move(whole); }
+
+  // Sets a function that returns the row-major positions of all mismatches.
+  void set_positions(std::function<std::vector<std::int64_t>()> positions) {
+    positions_ = std::move(positions);
+  }
+  const std::function<std::vector<std::int64_t>()>& positions() const { return positions_; }
 
   const Verdict& quick() const { return verdict_; }
   const Verdict& whole() {
@@ -123,6 +129,7 @@ class LazyVerdict {
  private:
   Verdict verdict_;
   std::function<Verdict()> whole_;
+  std::function<std::vector<std::int64_t>()> positions_;
 };
 
 }  // namespace assay::python

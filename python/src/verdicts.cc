@@ -7,6 +7,7 @@
 #include "assay/report/escape.h"
 #include "assay/report/report.h"
 #include "module.h"
+#include "state.h"
 
 namespace assay::python {
 namespace {
@@ -136,6 +137,19 @@ void define_mismatch(py::module_& m) {
       });
 }
 
+py::array_t<bool> mask_of(const LazyVerdict& v) {
+  if (!v.positions()) {
+    throw py::value_error(
+        "there is no mask: the arrays were too large to keep; ask for it with "
+        "compare(..., mask=True)");
+  }
+  const std::vector<std::int64_t> positions = v.positions()();
+  py::array_t<bool> mask(std::vector<py::ssize_t>(v.quick().shape.begin(), v.quick().shape.end()));
+  std::fill_n(mask.mutable_data(), mask.size(), false);
+  for (const std::int64_t position : positions) mask.mutable_data()[position] = true;
+  return mask;
+}
+
 void define_verdict(py::module_& m) {
   const auto quick = [](auto Verdict::*field) {
     return [field](const LazyVerdict& v) { return v.quick().*field; };
@@ -208,12 +222,32 @@ void define_verdict(py::module_& m) {
           "As docs/json.md has it; NaN and infinity are the strings 'nan', 'inf' and '-inf'.")
       .def(
           "check",
-          [](LazyVerdict& v) {
+          [](const py::object& self) {
+            LazyVerdict& v = self.cast<LazyVerdict&>();
             if (v.quick().outcome != Outcome::kPass) {
-              raise_unless_pass(v.quick().outcome, explain(v.whole()));
+              raise_unless_pass(v.quick().outcome, explain(v.whole()), self);
             }
           },
-          kCheckWords);
+          kCheckWords)
+      .def_property_readonly("mask", &mask_of,
+                             "A numpy array of the output's shape: True for each element outside "
+                             "its bound. Of arrays of more than 64 KiB, compare() makes it only "
+                             "with mask=True; ValueError without.")
+      .def("__copy__", [](const LazyVerdict& v) { return v; })
+      .def("__deepcopy__", [](const LazyVerdict& v, const py::dict&) { return v; })
+      .def(py::pickle(
+          [](LazyVerdict& v) {
+            return py::make_tuple(state_of(v.whole()), v.positions() ? py::cast(v.positions()())
+                                                                     : py::object(py::none()));
+          },
+          [](const py::tuple& state) {
+            LazyVerdict v(verdict_of_state(state[0]));
+            if (!state[1].is_none()) {
+              const auto positions = state[1].cast<std::vector<std::int64_t>>();
+              v.set_positions([positions] { return positions; });
+            }
+            return v;
+          }));
   define_texts(
       verdict, "What differs, in several lines.", [](LazyVerdict& v) { return explain(v.whole()); },
       [](LazyVerdict& v) { return repr_of("Verdict", v.quick().outcome, v.whole().because); });
@@ -238,7 +272,11 @@ void define_abft_verdict(py::module_& m) {
           "Root mean square of D / sigma over all checks; NaN where the threshold has no sigma.")
       .def_readonly("threshold", &AbftVerdict::spec, "With its parameters.")
       .def(
-          "check", [](const AbftVerdict& v) { raise_unless_pass(v.outcome, explain(v)); },
+          "check",
+          [](const py::object& self) {
+            const AbftVerdict& v = self.cast<const AbftVerdict&>();
+            raise_unless_pass(v.outcome, explain(v), self);
+          },
           kCheckWords);
   define_texts(
       verdict, "What differs, in several lines.", [](const AbftVerdict& v) { return explain(v); },
@@ -284,9 +322,10 @@ void define_case_report(py::module_& m) {
       .def_readonly("reproduce", &CaseReport::reproduce, "A command line that judges it again.")
       .def(
           "check",
-          [](const CaseReport& c) {
-            if (!c.passes())
-              raise_unless_pass(c.outcome(), formatted("{}: {}", c.title(), case_text(c)));
+          [](const py::object& self) {
+            const CaseReport& c = self.cast<const CaseReport&>();
+            if (c.passes()) return;
+            raise_unless_pass(c.outcome(), formatted("{}: {}", c.title(), case_text(c)), self);
           },
           kCheckWords);
   define_texts(report, "Of the verdict that decides, in several lines.", &case_text,
@@ -304,10 +343,13 @@ std::string table_of(const GateResult& r) {
   return text;
 }
 
-void check_gate(const GateResult& r) {
+void check_gate(const py::object& self) {
+  const GateResult& r = self.cast<const GateResult&>();
   for (const Outcome outcome :
        {Outcome::kPass, Outcome::kFail, Outcome::kNotComparable, Outcome::kUntrusted}) {
-    if (r.exit_code == exit_code(outcome)) return raise_unless_pass(outcome, table_of(r));
+    if (r.exit_code == exit_code(outcome)) {
+      return raise_unless_pass(outcome, table_of(r), self);
+    }
   }
   raise_gate_error(table_of(r));
 }

@@ -114,11 +114,39 @@ class Plugin(TestCase):
         self.assertIn("\n2 fail, 3 pass\n", said)
         self.assertEqual(len(list((self.directory / ".assay/failed").glob("*.h5"))), 2)
 
+    def test_update_keeps_the_golden_results_of_failures(self):
+        before = self.golden_of("mm/b"), self.golden_of("two", "z")
+        status, said = self.pytest("--assay-update", wrong=("mm/b", "two"))
+        self.assertEqual(status, 1, said)
+        self.assertIn("golden.h5: 3 golden results replaced", said)
+        self.assertRegex(said, r"\nfail  mm/b: 1 of 24 elements .*\nfail  two:z: 12 of 12 ")
+        self.assertIn("the golden result stays; --assay-update-failing replaces it by this output", said)
+        self.assertEqual((self.golden_of("mm/b"), self.golden_of("two", "z")), before)
+        self.assertEqual(self.golden_of("mm/a").dtype, "float64", "as precise as before")
+
+    def test_update_makes_the_first_golden_result(self):
+        with assay.open(self.golden) as file:
+            cases = [file.read(name) for name in file.case_names()]
+        for case in cases:
+            if case.name == "mm/a":
+                case.golden = None
+        write(self.golden, cases)
+        status, said = self.pytest("--assay-update", "-k", "mm/a")
+        self.assertEqual(status, 0, said)
+        self.assertIn("golden.h5: 1 golden results replaced", said)
+        self.assertEqual(self.golden_of("mm/a").dtype, "float16", "that of the output")
+
+    def golden_of(self, name, part=""):
+        with assay.open(self.golden) as file:
+            case = file.read(name)
+        return (case.outputs[part] if part else case).golden
+
     def test_update(self):
         before = self.golden.read_bytes()
-        status, said = self.pytest("-p", "xdist", "-n", "2", "--assay-update", wrong=("mm/b", "two")) \
-            if xdist else self.pytest("--assay-update", wrong=("mm/b", "two"))
+        status, said = self.pytest("-p", "xdist", "-n", "2", "--assay-update-failing", wrong=("mm/b", "two")) \
+            if xdist else self.pytest("--assay-update-failing", wrong=("mm/b", "two"))
         self.assertEqual(status, 0, said)
+        self.assertRegex(said, r"\nupdated  mm/b: would be fail: 1 of 24 elements .*\nupdated  two:z: would be fail: ")
         self.assertIn("golden.h5: 5 golden results replaced", said)
         self.assertIn("5 updated", said)
         self.assertIn("1 passed, 4 skipped", said)
@@ -127,7 +155,7 @@ class Plugin(TestCase):
             self.assertEqual(file.case_names(), ["else", "mm/a", "mm/b", "mm/c", "two"])
             self.assertEqual(file["two"].outputs["z"].golden.numpy().tolist(),
                              (file["two"].inputs["x"].numpy() * 3).tolist())
-            self.assertEqual(file["mm/b"].golden.dtype, "float16")
+            self.assertEqual(file["mm/b"].golden.dtype, "float64")
             self.assertEqual(file["else"].golden.dtype, "float64")
             self.assertEqual(list(file["mm/b"].recorded), ["other"])
             self.assertEqual(file.attributes["license"], "CC0-1.0")

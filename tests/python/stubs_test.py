@@ -22,7 +22,7 @@ BOUND = ("standard: str | Sequence[str] | None = None, rtol: float | None = None
          "standards: str | PathLike[str] | None = None, threads: int | None = None")
 DTYPES = "dtype: object = None, golden_dtype: object = None, reference_implementation: object = None"
 # The keywords of functions that the module takes as a dict, so that pybind11 does not list them.
-KEYWORDS = {"compare": f"*, {BOUND}, {DTYPES}, metrics: bool = True", "assert_close": f"*, {BOUND}, {DTYPES}",
+KEYWORDS = {"compare": f"*, {BOUND}, {DTYPES}, metrics: bool = True, mask: bool = False", "assert_close": f"*, {BOUND}, {DTYPES}",
             "judge_case": f"*, {BOUND}, producer: str | None = None, output_name: str | None = None, "
                           "machine: str | None = None, abft: bool | str | None = None, "
                           "reference_implementation: str | None = None, dtype: object = None",
