@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "assay/abft/abft.h"
+#include "assay/abft.h"
 #include "assay/base/random.h"
 #include "assay/format/convert.h"
 #include "assay/machine/dot.h"

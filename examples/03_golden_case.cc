@@ -1,7 +1,7 @@
 // A case of a golden file as the reference, with its golden result and the bound that it carries.
-#include <assay/datasets/store/dataset_file.h>
+#include <assay/datasets.h>
 #include <assay/matchers.h>
-#include <assay/op/operator.h>
+#include <assay/operator.h>
 #include <gtest/gtest.h>
 
 using assay::CloseTo;

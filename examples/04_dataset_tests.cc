@@ -2,7 +2,7 @@
 // of every case:
 //
 //   assay_add_dataset_tests(my_ops DATASETS gemms.h5 STANDARD torch LABELS nightly)
-#include <assay/datasets/runner/runner.h>
+#include <assay/dataset_tests.h>
 
 #include <vector>
 

@@ -1,6 +1,6 @@
 // A matrix product judged by its checksums, from its operands or from a golden result.
 #include <assay/matchers.h>
-#include <assay/op/operator.h>
+#include <assay/operator.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

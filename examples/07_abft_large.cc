@@ -1,6 +1,6 @@
 // A product that is too large for a golden result: 4096 x 4096 x 2048, judged in O(N^2) by whole
 // rows.
-#include <assay/machine/dot.h>
+#include <assay/machine.h>
 #include <assay/matchers.h>
 #include <gtest/gtest.h>
 

@@ -14,12 +14,12 @@
 #include <utility>
 #include <vector>
 
-#include "assay/abft/abft.h"
-#include "assay/datasets/store/dataset_file.h"
-#include "assay/fault/fault.h"
-#include "assay/gate/gate.h"
-#include "assay/judge/verdict.h"
-#include "assay/op/operator.h"
+#include "assay/abft.h"
+#include "assay/datasets.h"
+#include "assay/fault.h"
+#include "assay/gate.h"
+#include "assay/judge.h"
+#include "assay/operator.h"
 
 namespace {
 

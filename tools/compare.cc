@@ -13,7 +13,7 @@
 #include "assay/datasets/runner/file_gate.h"
 #include "assay/gate/gate.h"
 #include "assay/report/gate_text.h"
-#include "assay/report/report.h"
+#include "assay/report.h"
 #include "sources.h"
 #include "tools.h"
 

@@ -18,7 +18,7 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/datasets/store/dataset_file.h"
-#include "assay/report/report.h"
+#include "assay/report.h"
 #include "assay/simd/targets.h"
 #include "assay/wire/baseline.h"
 #include "assay/wire/known_failures_file.h"

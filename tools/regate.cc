@@ -9,7 +9,7 @@
 #include "assay/base/printable.h"
 #include "assay/base/text.h"
 #include "assay/gate/bounds.h"
-#include "assay/report/report.h"
+#include "assay/report.h"
 #include "assay/wire/gate_results.h"
 #include "tools.h"
 

@@ -1,8 +1,7 @@
 #include "swiglu.h"
 
-#include <assay/base/error.h>
-#include <assay/op/generate.h>
-#include <assay/op/operator.h>
+#include <assay/error.h>
+#include <assay/operator.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // The kernel under test, and the function through which assay calls it.
 #pragma once
 
-#include <assay/cases/case.h>
+#include <assay/case.h>
 
 #include <cstddef>
 #include <cstdint>

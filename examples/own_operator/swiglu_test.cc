@@ -2,8 +2,7 @@
 #include "swiglu.h"
 
 #include <assay/matchers.h>
-#include <assay/op/generate.h>
-#include <assay/op/operator.h>
+#include <assay/operator.h>
 #include <gmock/gmock.h>
 
 #include "swiglu_kernel.h"

@@ -1,5 +1,5 @@
 // Each case of a golden file is a CTest test of the kernel, or with --machine of the emulation.
-#include <assay/datasets/runner/runner.h>
+#include <assay/dataset_tests.h>
 
 #include "swiglu.h"
 #include "swiglu_kernel.h"

@@ -9,7 +9,7 @@
 #include "assay/gate/close_to.h"
 #include "assay/gate/product_gate.h"
 #include "assay/judge/standards_file.h"
-#include "assay/report/report.h"
+#include "assay/report.h"
 #include "case.h"
 #include "module.h"
 

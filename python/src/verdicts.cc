@@ -5,7 +5,7 @@
 #include "assay/gate/close_to.h"
 #include "assay/judge/metric_table.h"
 #include "assay/report/escape.h"
-#include "assay/report/report.h"
+#include "assay/report.h"
 #include "module.h"
 #include "state.h"
 

@@ -1,6 +1,6 @@
 // Compares the difference D, the threshold T and z = D / sigma of every check with the formulas in
 // long double, on every SIMD target.
-#include "assay/abft/abft.h"
+#include "assay/abft.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "assay/abft/abft.h"
+#include "assay/abft.h"
 #include "assay/abft/attention_check.h"
 #include "assay/base/constants.h"
 #include "assay/base/random.h"
@@ -17,7 +17,7 @@
 #include "assay/gate/gate.h"
 #include "assay/machine/dot.h"
 #include "assay/op/operator.h"
-#include "assay/report/report.h"
+#include "assay/report.h"
 #include "assay/tensor/distribution.h"
 
 namespace assay {

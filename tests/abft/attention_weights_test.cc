@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "assay/abft/abft.h"
+#include "assay/abft.h"
 #include "assay/abft/attention_check.h"
 #include "assay/gate/gate.h"
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "abft/oracle.h"
-#include "assay/abft/abft.h"
+#include "assay/abft.h"
 #include "assay/abft/check_tally.h"
 #include "assay/abft/rounding_tail.h"
 #include "assay/abft/row_reader.h"

@@ -9,12 +9,12 @@
 
 #include "abft/checked.h"
 #include "abft/oracle.h"
-#include "assay/abft/abft.h"
+#include "assay/abft.h"
 #include "assay/base/index.h"
 #include "assay/format/convert.h"
 #include "assay/machine/machine.h"
 #include "assay/op/operator.h"
-#include "assay/report/report.h"
+#include "assay/report.h"
 
 namespace assay::abft {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "abft/oracle.h"
-#include "assay/abft/abft.h"
+#include "assay/abft.h"
 
 namespace assay::testing_checks {
 

@@ -14,11 +14,11 @@
 #include "abft/checked.h"
 #include "abft/oracle.h"
 #include "abft/products.h"
-#include "assay/abft/abft.h"
+#include "assay/abft.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
 #include "assay/machine/exact_matmul.h"
-#include "assay/report/report.h"
+#include "assay/report.h"
 
 namespace assay::abft {
 namespace {

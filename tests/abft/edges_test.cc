@@ -14,7 +14,7 @@
 #include "abft/checked.h"
 #include "abft/oracle.h"
 #include "abft/products.h"
-#include "assay/abft/abft.h"
+#include "assay/abft.h"
 #include "assay/abft/checked_product.h"
 #include "assay/base/constants.h"
 #include "assay/base/index.h"

@@ -12,7 +12,7 @@
 #include "assay/gate/gate.h"
 #include "assay/gate/product_gate.h"
 #include "assay/op/operator.h"
-#include "assay/report/report.h"
+#include "assay/report.h"
 #include "error_of.h"
 
 namespace assay {

@@ -9,7 +9,7 @@
 
 #include "abft/checked.h"
 #include "abft/oracle.h"
-#include "assay/abft/abft.h"
+#include "assay/abft.h"
 #include "assay/abft/terms.h"
 #include "assay/base/index.h"
 

@@ -11,7 +11,7 @@
 
 #include "abft/checked.h"
 #include "abft/oracle.h"
-#include "assay/abft/abft.h"
+#include "assay/abft.h"
 #include "assay/abft/calibrate.h"
 #include "assay/abft/rounding_tail.h"
 #include "assay/base/index.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "assay/abft/abft.h"
+#include "assay/abft.h"
 #include "assay/base/index.h"
 #include "assay/base/text.h"
 #include "assay/campaign/engine.h"

@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include "assay/abft/abft.h"
+#include "assay/abft.h"
 #include "assay/base/index.h"
 #include "assay/campaign/checksum_detector.h"
 #include "assay/campaign/element_detector.h"

@@ -90,18 +90,40 @@ class Flags(unittest.TestCase):
         (project / "CMakeLists.txt").write_text(f"""cmake_minimum_required(VERSION 3.25)
 project(fast_parent LANGUAGES C CXX)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
-add_compile_options(-Ofast)
+add_compile_options(-Ofast -Wpedantic -Werror)
 add_subdirectory([==[{SOURCE}]==] assay)
 """)
         code, out = configure(project, project / "build")
         self.assertEqual(code, 0, out)
         # float_environment.cc refuses to compile with fast-math. It compiles here, so the user's flag does not reach
         # it.
+        # it. exact.cc has integers of 128 bits, which are no part of standard C++.
         code, out = run("ninja", "-C", project / "build",
-                        "assay/CMakeFiles/assay_framework.dir/framework/assay/base/float_environment.cc.o")
+                        *[f"assay/CMakeFiles/assay_framework.dir/framework/assay/{source}.cc.o"
+                          for source in ("base/float_environment", "judge/exact")])
         self.assertEqual(code, 0, out)
         commands = (project / "build/compile_commands.json").read_text()
         self.assertEqual(commands.count(" -Ofast "), commands.count("-fno-fast-math -ffp-contract=off"))
+
+
+class Subproject(unittest.TestCase):
+    def test_it_builds_whatever_warnings_its_parent_asks_for(self):
+        """Each source is compiled alone, because a subproject does not unite them, and with every warning as an error."""
+        project = ROOT / "strict_parent"
+        project.mkdir()
+        (project / "CMakeLists.txt").write_text(f"""cmake_minimum_required(VERSION 3.25)
+project(strict_parent LANGUAGES C CXX)
+add_compile_options(-O0 -Wall -Wextra -Wpedantic -Wconversion -Werror)
+add_subdirectory([==[{SOURCE}]==] assay)
+add_executable(plain verdicts.cc)
+target_link_libraries(plain PRIVATE assay::matchers assay::datasets)
+""")
+        (project / "verdicts.cc").write_text((pathlib.Path(SOURCE) / "tests/dataset_tests/verdicts.cc").read_text())
+        code, out = configure(project, project / "build", "-DCMAKE_BUILD_TYPE=Debug")
+        self.assertEqual(code, 0, out)
+        code, out = run("ninja", "-C", project / "build", "plain", "assay/libassay_command_line.a")
+        self.assertEqual(code, 0, out[-5000:])
+        self.assertEqual(run(project / "build/plain", "nearest")[0], 0)
 
 
 class Components(unittest.TestCase):
@@ -123,7 +145,7 @@ foreach(other matchers datasets command_line)
 endforeach()
 add_executable(alone alone.cc)
 target_link_libraries(alone PRIVATE assay::framework)
-""", [("alone.cc", """#include <assay/judge/verdict.h>
+""", [("alone.cc", """#include <assay/judge.h>
 #include <vector>
 int main() {
   const std::vector<float> a = {1, 2};

@@ -1,8 +1,8 @@
 // A program of dataset tests that has every emulated operator as if it were a team's own. They run
 // on the machine for which most of the samples are made.
-#include <assay/datasets/runner/runner.h>
+#include <assay/dataset_tests.h>
 
-#include "assay/op/operator.h"
+#include "assay/operator.h"
 
 int main(int argc, char** argv) {
   std::map<std::string, assay::CaseFunction> functions;

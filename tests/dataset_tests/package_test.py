@@ -105,6 +105,18 @@ class Package(unittest.TestCase):
         self.assertNotEqual(code, 0)
         self.assertIn("requested version \"99\"", " ".join(out.split()))
 
+    def test_a_partial_build_is_not_installed(self):
+        """What is not built is named before anything is written."""
+        build, prefix = self.root / "partial", self.root / "nothing"
+        code, out = run(CMAKE, "-S", SOURCE, "-B", build, "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={COMPILER}",
+                        "-DASSAY_DATASETS=OFF", "-DASSAY_TESTS=OFF", "-DASSAY_EXAMPLES=OFF", "-DASSAY_BENCHMARKS=OFF")
+        self.assertEqual(code, 0, out)
+        code, out = run(CMAKE, "--install", build, "--prefix", prefix)
+        self.assertNotEqual(code, 0)
+        self.assertIn("assay: nothing was installed, because this is not built yet: libassay_framework.a "
+                      "libassay_matchers.a. Build all of it (cmake --build", " ".join(out.split()))
+        self.assertFalse(prefix.exists())
+
     def test_subproject_configures(self):
         """A project adds assay with add_subdirectory() and calls assay_add_dataset_tests() itself."""
         project = self.project("above", f"""cmake_minimum_required(VERSION 3.25)

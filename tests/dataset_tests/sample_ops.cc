@@ -1,6 +1,6 @@
 // The smallest possible operators of a team, which assay_add_dataset_tests() tests. One of them is
 // right, and the others show the failures of wrong ones.
-#include <assay/datasets/runner/runner.h>
+#include <assay/dataset_tests.h>
 
 #include <cstddef>
 #include <stdexcept>

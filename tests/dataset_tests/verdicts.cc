@@ -3,12 +3,11 @@
 // text. Numbers are given by their bits, because a compiler may assume that this file has only
 // finite numbers. The first line says whether the process flushes subnormals to zero. With the
 // argument `upward`, the program first sets the rounding mode to upward.
-#include <assay/abft/abft.h>
-#include <assay/format/convert.h>
+#include <assay/abft.h>
+#include <assay/format.h>
 #include <assay/matchers.h>
-#include <assay/op/generate.h>
-#include <assay/op/operator.h>
-#include <assay/report/report.h>
+#include <assay/operator.h>
+#include <assay/report.h>
 #include <gmock/gmock.h>
 
 #include <cfenv>

@@ -20,7 +20,7 @@
 #include "assay/datasets/layouts/open_cases.h"
 #include "assay/datasets/runner/file_gate.h"
 #include "assay/datasets/store/dataset_file.h"
-#include "assay/report/report.h"
+#include "assay/report.h"
 #include "every_standard.h"
 #include "files.h"
 

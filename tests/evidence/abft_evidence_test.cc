@@ -10,7 +10,7 @@
 #include <mutex>
 
 #include "abft/products.h"
-#include "assay/abft/abft.h"
+#include "assay/abft.h"
 #include "assay/base/parallel.h"
 
 namespace assay {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "assay/abft/abft.h"
+#include "assay/abft.h"
 #include "assay/base/random.h"
 #include "assay/base/text.h"
 #include "assay/campaign/rate_statistics.h"

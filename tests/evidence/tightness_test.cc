@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "assay/abft/abft.h"
+#include "assay/abft.h"
 #include "assay/base/random.h"
 #include "assay/machine/dot.h"
 

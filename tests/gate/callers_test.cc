@@ -20,7 +20,7 @@
 #include "assay/matchers/abft_close.h"
 #include "assay/matchers/elementwise.h"
 #include "assay/op/operator.h"
-#include "assay/report/report.h"
+#include "assay/report.h"
 #include "error_of.h"
 #include "every_standard.h"
 #include "tools/program.h"

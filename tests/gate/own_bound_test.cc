@@ -19,7 +19,7 @@
 #include "assay/op/expected_errors.h"
 #include "assay/op/generate.h"
 #include "assay/op/operator.h"
-#include "assay/report/report.h"
+#include "assay/report.h"
 #include "emulated.h"
 #include "error_of.h"
 #include "generated_operators.h"

@@ -17,7 +17,7 @@
 #include "assay/op/generate.h"
 #include "assay/op/operator.h"
 #include "assay/op/sum_bound.h"
-#include "assay/report/report.h"
+#include "assay/report.h"
 #include "generated_operators.h"
 
 namespace assay {

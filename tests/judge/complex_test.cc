@@ -13,7 +13,7 @@
 #include "assay/base/constants.h"
 #include "assay/base/random.h"
 #include "assay/judge/pieces.h"
-#include "assay/report/report.h"
+#include "assay/report.h"
 #include "oracle.h"
 
 namespace assay {

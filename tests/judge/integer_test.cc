@@ -13,7 +13,7 @@
 #include "assay/base/text.h"
 #include "assay/judge/verdict.h"
 #include "assay/report/gate_text.h"
-#include "assay/report/report.h"
+#include "assay/report.h"
 #include "oracle.h"
 
 namespace assay {

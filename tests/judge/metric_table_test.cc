@@ -14,7 +14,7 @@
 #include "assay/base/text.h"
 #include "assay/judge/regate.h"
 #include "assay/judge/standards.h"
-#include "assay/report/report.h"
+#include "assay/report.h"
 #include "assay/wire/gate_results.h"
 #include "error_of.h"
 #include "oracle.h"

@@ -19,7 +19,7 @@
 #include "assay/format/format.h"
 #include "assay/judge/bound.h"
 #include "assay/judge/verdict.h"
-#include "assay/report/report.h"
+#include "assay/report.h"
 #include "assay/tensor/tensor.h"
 
 namespace assay {

@@ -9,7 +9,7 @@
 
 #include "assay/base/constants.h"
 #include "assay/judge/verdict.h"
-#include "assay/report/report.h"
+#include "assay/report.h"
 #include "oracle.h"
 
 namespace assay {

@@ -12,7 +12,7 @@
 #include "assay/base/constants.h"
 #include "assay/base/random.h"
 #include "assay/judge/blindness.h"
-#include "assay/report/report.h"
+#include "assay/report.h"
 
 namespace assay {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "assay/base/constants.h"
 #include "assay/judge/standards.h"
-#include "assay/report/report.h"
+#include "assay/report.h"
 #include "assay/wire/gate_results.h"
 #include "drawn_outputs.h"
 #include "oracle.h"

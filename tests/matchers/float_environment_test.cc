@@ -24,7 +24,7 @@
 #include "assay/machine/vector.h"
 #include "assay/op/generate.h"
 #include "assay/op/operator.h"
-#include "assay/report/report.h"
+#include "assay/report.h"
 #include "hostile_environment.h"
 #include "matchers/texts.h"
 

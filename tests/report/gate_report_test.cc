@@ -12,7 +12,7 @@
 
 #include "assay/base/text.h"
 #include "assay/report/html_data.h"
-#include "assay/report/report.h"
+#include "assay/report.h"
 #include "document.h"
 #include "report/samples.h"
 

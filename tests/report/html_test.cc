@@ -13,7 +13,7 @@
 #include "assay/base/text.h"
 #include "assay/report/html_data.h"
 #include "assay/report/page.h"
-#include "assay/report/report.h"
+#include "assay/report.h"
 #include "document.h"
 
 namespace assay::report {

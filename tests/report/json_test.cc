@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "assay/base/constants.h"
-#include "assay/report/report.h"
+#include "assay/report.h"
 #include "document.h"
 #include "report/samples.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "assay/campaign/results.h"
-#include "assay/report/report.h"
+#include "assay/report.h"
 
 namespace assay::testing_samples {
 

@@ -9,7 +9,7 @@
 
 #include "assay/base/constants.h"
 #include "assay/base/random.h"
-#include "assay/report/report.h"
+#include "assay/report.h"
 #include "report/samples.h"
 
 namespace assay::report {

@@ -45,7 +45,7 @@ DATASETS = {
 }
 
 # The other rooms are whole folders. "framework" and "datasets" stand for all of their rooms;
-# "framework" is itself the room of the umbrella headers framework/assay/*.h.
+# "framework" is itself the room of the umbrella headers framework/assay/*.h, "datasets" that of datasets/assay/*.h.
 HOUSE = {
     "framework": [],
     "datasets": ["framework"],
@@ -163,6 +163,8 @@ def allowed_rooms(room):
 def room_of(path):
     """Returns the room of a file of the house, or None if no room is declared for it."""
     parts = path.split("/")
+    if parts[0] == "datasets" and parts[1:2] == ["assay"] and len(parts) == 3 and path.endswith(".h"):
+        return "datasets"
     if parts[0] == "datasets":
         room = "datasets/" + parts[3] if parts[1:3] == ["assay", "datasets"] and len(parts) > 4 else None
         return room if room in DATASETS else None

@@ -8,7 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "assay/abft/abft.h"
+#include "assay/abft/case_check.h"
+#include "assay/abft/checker.h"
 #include "assay/judge/verdict.h"
 
 namespace assay {

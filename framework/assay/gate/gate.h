@@ -14,7 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "assay/abft/abft.h"
+#include "assay/abft/case_check.h"
+#include "assay/abft/checker.h"
 #include "assay/cases/case.h"
 #include "assay/gate/case_report.h"
 #include "assay/gate/element_check.h"

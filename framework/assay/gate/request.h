@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "assay/abft/abft.h"
+#include "assay/abft/case_check.h"
+#include "assay/abft/checker.h"
 #include "assay/cases/case.h"
 #include "assay/gate/bounds.h"
 #include "assay/machine/machine.h"

@@ -5,7 +5,7 @@
 #include "assay/base/error.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
-#include "assay/report/report.h"
+#include "assay/report.h"
 
 namespace assay {
 

@@ -5,7 +5,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/gate/gate.h"
-#include "assay/report/report.h"
+#include "assay/report.h"
 
 namespace assay {
 

@@ -72,7 +72,7 @@ constexpr void require_tensor() {
   static_assert(
       kBits != 0 || Viewable<T> || Evaluable<T>,
       "assay has no view() of this type. Eigen matrices: #include <assay/matchers/eigen.h>. Your "
-      "own class: specialise assay::ViewOf (assay/tensor/tensor.h).");
+      "own class: specialise assay::ViewOf (assay/tensor.h).");
 }
 
 // Calls use(view) with a view of any tensor, including an Eigen expression.

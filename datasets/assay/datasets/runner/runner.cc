@@ -13,7 +13,7 @@
 #include "assay/datasets/layouts/open_cases.h"
 #include "assay/datasets/runner/file_gate.h"
 #include "assay/judge/standards_file.h"
-#include "assay/report/report.h"
+#include "assay/report.h"
 
 namespace assay {
 namespace {

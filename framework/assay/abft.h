@@ -9,5 +9,8 @@
 // cannot detect changes below the rounding errors of the summed elements either (docs/abft.md).
 #pragma once
 
-#include "assay/abft/case_check.h"  // IWYU pragma: export
-#include "assay/abft/checker.h"     // IWYU pragma: export
+#include "assay/abft/abft_verdict.h"
+#include "assay/abft/case_check.h"
+#include "assay/abft/checker.h"
+#include "assay/abft/options.h"
+#include "assay/abft/threshold.h"

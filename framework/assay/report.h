@@ -1,4 +1,4 @@
-// Includes all headers that render verdicts and gate reports: text, JSON, JUnit and HTML.
+// Reports of verdicts and of the gate: text, JSON, JUnit and HTML.
 #pragma once
 
 #include "assay/report/gate_text.h"
