@@ -4,6 +4,7 @@
 set(assay_framework_headers
   assay/abft.h
   assay/case.h
+  assay/check.h
   assay/error.h
   assay/fault.h
   assay/format.h

@@ -1,4 +1,4 @@
-// What assay throws: Refusal for a value that it refuses, and CaseError for a case.
+// Exceptions: Refusal for a value that it refuses, and CaseError for a case.
 #pragma once
 
 #include "assay/base/error.h"

@@ -1,5 +1,5 @@
-// Judging without a case: judge() compares two tensors by a Bound and returns a Verdict with metrics.
-// standard_bound() gives the bound of a published standard.
+// Judging without a case: judge() compares two tensors by a Bound and returns a Verdict with
+// metrics. standard_bound() gives the bound of a published standard.
 #pragma once
 
 #include "assay/judge/bound.h"

@@ -108,7 +108,7 @@ add_subdirectory([==[{SOURCE}]==] assay)
 
 class Subproject(unittest.TestCase):
     def test_it_builds_whatever_warnings_its_parent_asks_for(self):
-        """Each source is compiled alone, because a subproject does not unite them, and with every warning as an error."""
+        """Each source is compiled separately, because a subproject does not unite them. Every warning would be an error."""
         project = ROOT / "strict_parent"
         project.mkdir()
         (project / "CMakeLists.txt").write_text(f"""cmake_minimum_required(VERSION 3.25)

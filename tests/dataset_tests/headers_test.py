@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests the headers as they are installed. The promised ones are those of the list, at most 25. What they include is in
+"""Tests the headers as they are installed. The list names the promised ones, at most 25. Their own includes are in
 assay/detail, or of the standard library, or what ALLOWED lists. They contain no floating-point arithmetic. Each compiles
 separately with one compiler, and all compile in one file with every compiler.
 

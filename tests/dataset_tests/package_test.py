@@ -106,7 +106,7 @@ class Package(unittest.TestCase):
         self.assertIn("requested version \"99\"", " ".join(out.split()))
 
     def test_a_partial_build_is_not_installed(self):
-        """What is not built is named before anything is written."""
+        """The files that are not built are named before anything is written."""
         build, prefix = self.root / "partial", self.root / "nothing"
         code, out = run(CMAKE, "-S", SOURCE, "-B", build, "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={COMPILER}",
                         "-DASSAY_DATASETS=OFF", "-DASSAY_TESTS=OFF", "-DASSAY_EXAMPLES=OFF", "-DASSAY_BENCHMARKS=OFF")

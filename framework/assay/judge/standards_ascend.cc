@@ -13,8 +13,8 @@ using S = Statistic;
 
 // Returns one array with the rows of `a` and then those of `b`.
 template <std::size_t kFirst, std::size_t kSecond>
-constexpr std::array<LimitRow, kFirst + kSecond> joined(const std::array<LimitRow, kFirst>& a,
-                                                        const std::array<LimitRow, kSecond>& b) {
+constexpr std::array<LimitRow, kFirst + kSecond> both_of(const std::array<LimitRow, kFirst>& a,
+                                                         const std::array<LimitRow, kSecond>& b) {
   std::array<LimitRow, kFirst + kSecond> rows = {};
   for (std::size_t i = 0; i < kFirst; ++i) rows[i] = a[i];
   for (std::size_t i = 0; i < kSecond; ++i) rows[kFirst + i] = b[i];
@@ -99,10 +99,10 @@ constexpr std::array<LimitRow, 5> msprobe(std::string_view dtype, const MsprobeS
           row(S::kShareRelative, s.wide_share, 1, s.wide), row(S::kMaxAbs, 1e-3, 2, 0),
           row(S::kShareRelative, s.narrow_share, 2, s.narrow)};
 }
-constexpr auto kMsprobe = joined(joined(msprobe("float16", {1e-2, 1e-2, 1e-3, 1e-3}),
-                                        msprobe("bfloat16", {1e-2, 1e-2, 1e-3, 1e-3})),
-                                 joined(msprobe("float32", {1e-3, 1e-3, 1e-4, 1e-4}),
-                                        msprobe("float64", {1e-3, 1e-3, 1e-4, 1e-4})));
+constexpr auto kMsprobe = both_of(both_of(msprobe("float16", {1e-2, 1e-2, 1e-3, 1e-3}),
+                                          msprobe("bfloat16", {1e-2, 1e-2, 1e-3, 1e-3})),
+                                  both_of(msprobe("float32", {1e-3, 1e-3, 1e-4, 1e-4}),
+                                          msprobe("float64", {1e-3, 1e-3, 1e-4, 1e-4})));
 constexpr LimitRow kMsprobeCompare[] = {
     {"*", {.statistic = S::kCosine, .limit = 0.9, .sense = LimitSense::kAtLeast}},
     {"*", {.statistic = S::kMaxAbs, .limit = 1, .sense = LimitSense::kAtMost}},
