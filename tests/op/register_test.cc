@@ -4,7 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <span>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "assay/op/generate.h"
@@ -29,7 +33,7 @@ Tensor run_twice(const Call& call) {
 }
 
 // The number of calls of a reference.
-int asked = 0;
+std::atomic<int> asked = 0;
 
 Tensor twice_reference(const ReferenceCall& call) {
   ++asked;
@@ -66,7 +70,7 @@ Case case_of(const char* op, const char* dtype = "float16", Shape shape = {2, 3}
 
 TEST(RegisterTest, ARegisteredOperatorIsKnownEverywhere) {
   const Operator* const matmul = find_operator("matmul");
-  const auto& before = operators();
+  const std::span<const Operator> before = operators();
   const std::size_t count = before.size();
   {
     // The table keeps its own copy of the texts, so that the row may change afterwards.
@@ -80,7 +84,7 @@ TEST(RegisterTest, ARegisteredOperatorIsKnownEverywhere) {
     register_operator(twice(name));
   }
   ASSERT_EQ(operators().size(), count + 301);
-  EXPECT_EQ(&before, &operators());
+  EXPECT_EQ(before.data(), operators().data());
   EXPECT_EQ(find_operator("matmul"), matmul);
   const Operator* const row = find_operator("twice_known");
   ASSERT_EQ(row, &operators()[count]);
@@ -106,6 +110,27 @@ TEST(RegisterTest, ARegisteredOperatorIsKnownEverywhere) {
   EXPECT_THAT(error_of([&] { golden_result(wrong); }),
               HasSubstr("twice_known does not know the parameter 'axes': did you mean 'axis'?; it "
                         "knows axis"));
+}
+
+// One thread registers while others look up rows and compute.
+TEST(RegisterTest, WhileOthersUseTheTable) {
+  register_operator(twice("twice_while"));
+  const Case c = case_of("twice_while", "float16", {2, 3});
+  const std::vector<double> expected = golden_result(c).view().values();
+  std::atomic<bool> done = false;
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 3; ++i) {
+    readers.emplace_back([&] {
+      do {
+        for (const Operator& row : operators()) ASSERT_EQ(find_operator(row.name), &row);
+        ASSERT_EQ(golden_result(c).view().values(), expected);
+      } while (!done);
+    });
+  }
+  for (int i = 0; i < 100; ++i) register_operator(twice("twice_meanwhile_" + std::to_string(i)));
+  done = true;
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_NE(find_operator("twice_meanwhile_99"), nullptr);
 }
 
 TEST(RegisterTest, WhatCannotBeRegisteredIsSaid) {

@@ -1,7 +1,9 @@
 #include "assay/op/operator.h"
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
+#include <mutex>
 #include <utility>
 
 #include "assay/base/constants.h"
@@ -34,10 +36,16 @@ constexpr std::vector<Operator> (*kFamilies[])() = {
     deform_roi_pool_operators, cast_operators, elementwise_operators,   function_operators,
     reduce_operators,          norm_operators, attention_operators};
 
+// A team registers at most this many operators.
+constexpr std::size_t kMostRegistered = 1024;
+
+// Threads read the first `count` rows while another one adds a row. The vector never reallocates,
+// so rows keep their addresses.
 struct Table {
-  // A deque, because rows must keep their addresses when another row is added.
-  std::deque<Operator> rows;
-  std::size_t own = 0;  // number of assay's own rows; a team's rows come after them
+  std::vector<Operator> rows;
+  std::size_t own = 0;                // number of assay's own rows; a team's rows come after them
+  std::atomic<std::size_t> count{0};  // number of rows that others may read
+  std::mutex adding;
 
   Table() {
     for (const auto family : kFamilies) {
@@ -45,6 +53,8 @@ struct Table {
       std::move(more.begin(), more.end(), std::back_inserter(rows));
     }
     own = rows.size();
+    rows.reserve(own + kMostRegistered);
+    count = own;
   }
 };
 
@@ -55,9 +65,8 @@ Table& table() {
 }
 
 bool is_registered(const Operator& op) {
-  const Table& t = table();
-  return std::any_of(t.rows.begin() + static_cast<std::ptrdiff_t>(t.own), t.rows.end(),
-                     [&](const Operator& row) { return &row == &op; });
+  const std::span<const Operator> registered = operators().subspan(table().own);
+  return std::ranges::any_of(registered, [&](const Operator& row) { return &row == &op; });
 }
 
 // Returns the row of the case's operator, after checking the case's parameters.
@@ -146,15 +155,24 @@ const Format& format_of_any_input(const Case& c) {
 }  // namespace
 
 void register_operator(const Operator& row) {
+  Table& t = table();
+  const std::lock_guard lock(t.adding);
   if (const Operator* taken = find_operator(row.name)) {
     refuse_row(row,
                is_registered(*taken) ? "it is registered already" : "assay has one of that name");
   }
   check_row(row);
-  table().rows.push_back(row);
+  if (t.count == t.own + kMostRegistered) {
+    refuse_row(row, formatted("{} operators are registered already", kMostRegistered));
+  }
+  t.rows.push_back(row);
+  ++t.count;
 }
 
-const std::deque<Operator>& operators() { return table().rows; }
+std::span<const Operator> operators() {
+  const Table& t = table();
+  return {t.rows.data(), t.count};
+}
 
 const Operator* find_operator(std::string_view name) {
   return find_row(operators(), name, &Operator::name);

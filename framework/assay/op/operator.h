@@ -2,8 +2,8 @@
 // family. register_operator() adds a team's own operators after assay's (docs/own_operator.md).
 #pragma once
 
-#include <deque>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -102,8 +102,7 @@ struct Operator {
 };
 
 // Adds a row after assay's own. From then on, everything that lists or looks up operators knows it.
-// Existing rows keep their addresses. Call it at the beginning of main: the table has no lock, so
-// no other thread may use assay meanwhile.
+// Existing rows keep their addresses. It may be called while other threads use assay.
 //
 // Throws Refusal if:
 // - the name is empty, malformed or taken (a name has letters, digits and underscores, a letter
@@ -112,10 +111,11 @@ struct Operator {
 //   parameter itself refuses
 // - the inputs, `run` or `reference` are missing. A golden result never comes from the code under
 //   test.
+// - 1024 operators are registered already.
 void register_operator(const Operator& row);
 
 // Returns assay's own operators, then the registered ones in their order.
-const std::deque<Operator>& operators();
+std::span<const Operator> operators();
 // Returns the row of the operator, or nullptr if assay does not emulate it.
 const Operator* find_operator(std::string_view name);
 
