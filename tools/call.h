@@ -31,6 +31,15 @@ struct Listener {
 // exception that stops the subcommand.
 int call(const std::vector<std::string>& words, const Listener& listener);
 
+// An option of a subcommand.
+struct CommandOption {
+  std::string name;  // without dashes: "max-blind"
+  bool takes_value = false;
+  bool is_repeated = false;  // may be given several times
+};
+// Returns the options of a subcommand that a caller in the same process may give.
+std::vector<CommandOption> command_options(const std::string& command);
+
 std::string version();
 
 }  // namespace assay::tools

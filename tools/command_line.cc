@@ -101,6 +101,23 @@ void tools::add_commands(Context& context) {
   }
 }
 
+std::vector<tools::CommandOption> tools::command_options(const std::string& command) {
+  CLI::App app{"assay"};
+  begin_help(app);
+  Context context{app};
+  add_commands(context);
+  std::vector<CommandOption> options;
+  for (const CLI::Option* option : app.get_subcommand(command)->get_options()) {
+    if (option->get_lnames().empty()) continue;
+    const std::string name = option->get_lnames().front();
+    if (name == "quiet" || name.starts_with("help")) continue;
+    options.push_back({name, option->get_items_expected_max() != 0,
+                       option->get_items_expected_max() > 1 ||
+                           option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll});
+  }
+  return options;
+}
+
 int tools::call(const std::vector<std::string>& words, const Listener& listener) {
   const FloatEnvironment environment;
   CLI::App app{"assay"};

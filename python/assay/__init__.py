@@ -63,6 +63,38 @@ for _name, _value in list(globals().items()):
 
 compare, assert_close = _by_items(compare), _by_items(assert_close)
 
+
+def _with_absolute_datasets(plan):
+    """Returns the plan with paths of datasets that do not depend on the plan's own folder."""
+    if isinstance(plan, list):
+        return [_with_absolute_datasets(part) for part in plan]
+    if not isinstance(plan, dict):
+        return plan
+    return {key: str(_pathlib.Path(value).absolute()) if key == "dataset" and isinstance(value, str)
+            else _with_absolute_datasets(value) for key, value in plan.items()}
+
+
+def _with_plans(function):
+    """Lets campaign() take a plan as a dict. Its datasets are relative to the current folder."""
+    @_functools.wraps(function)
+    def call(plan, *args, **kwargs):
+        __tracebackhide__ = True
+        if not isinstance(plan, dict):
+            return function(plan, *args, **kwargs)
+        import json
+        import tempfile
+        with tempfile.TemporaryDirectory(prefix="assay_") as folder:
+            path = _pathlib.Path(folder) / "plan.json"
+            path.write_text(json.dumps(_with_absolute_datasets(plan)))
+            try:
+                return function(path, *args, **kwargs)
+            except (FileError, ValueError) as error:
+                raise type(error)(str(error).replace(str(path), "the plan")) from None
+    return call
+
+
+campaign = _with_plans(campaign)
+
 # The names that are defined below need pytest or PyTorch. They are left out of __all__, so that `from assay import *`
 # works without pytest and PyTorch.
 __all__ = [name for name in dir() if not name.startswith("_")]

@@ -98,6 +98,15 @@ void add_options(std::vector<std::string>& words, const py::dict& options) {
 }
 
 void define_commands(py::module_& m) {
+  m.def("_command_options", [](const std::string& command) {
+    py::list options;
+    for (const tools::CommandOption& o : tools::command_options(command)) {
+      std::string name = o.name;
+      std::ranges::replace(name, '-', '_');
+      options.append(py::make_tuple(name, o.takes_value, o.is_repeated));
+    }
+    return options;
+  });
   m.def("gate", &gate, py::arg("golden"), py::arg("outputs") = py::none(),
         py::arg("progress") = py::none(),
         "The GateReport of `assay gate GOLDEN`: golden files, folders or globs, one or several.\n\n"

@@ -152,11 +152,9 @@ std::vector<std::int64_t> mismatches_of(const TensorView& actual, const TensorVi
                                         GateRequest request) {
   request.metrics = request.patterns = false;
   const auto all = static_cast<std::size_t>(actual.size());
+  const Verdict verdict = judged(actual, expected, reference_implementation, request, all).front();
   std::vector<std::int64_t> positions;
-  for (const Mismatch& m :
-       judged(actual, expected, reference_implementation, request, all).front().worst) {
-    positions.push_back(m.linear);
-  }
+  for (const Mismatch& m : verdict.worst) positions.push_back(m.linear);
   std::ranges::sort(positions);
   return positions;
 }

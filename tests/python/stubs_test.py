@@ -26,14 +26,30 @@ KEYWORDS = {"compare": f"*, {BOUND}, {DTYPES}, metrics: bool = True, mask: bool 
             "judge_case": f"*, {BOUND}, producer: str | None = None, output_name: str | None = None, "
                           "machine: str | None = None, abft: bool | str | None = None, "
                           "reference_implementation: str | None = None, dtype: object = None",
-            "golden": "**inputs: object", "emulate": "**inputs: object", "gate": "**options: object",
+            "golden": "**inputs: object", "emulate": "**inputs: object",
             "identify": "**options: object",
-            "campaign": "**options: object", "__exit__": "*error: object"}
+            "__exit__": "*error: object"}
 RESULTS = {"read": "Case", "__getitem__": "Case", "info": "Case", "to_dict": "dict",
            "__enter__": "Dataset", "__iter__": "Iterator"}
 TYPES = [(r"\bassay\._core\.", ""), (r"\bnumpy\.ndarray\b", "np.ndarray"), (r"\bhandle\b", "object"),
          (r"\bOptional\[([^\[\]]*)\]", r"\1 | None"), (r"\bList\[", "list["), (r"\bDict\[", "dict["),
          (r"\bTuple\[", "tuple["), (r"\bInjection\b", "Injection"), (r"\bos\.PathLike\b", "PathLike[str]")]
+
+
+def command_keywords(command, taken):
+    """Returns the options of a command line as keywords, without those that are arguments already."""
+    keywords = []
+    for name, takes_value, is_repeated in _core._command_options(command):
+        if name in taken:
+            continue
+        kind = "bool = False" if not takes_value else "object | Sequence[object] = None" if is_repeated \
+            else "object = None"
+        keywords.append(f"{name}: {kind}")
+    return "*, " + ", ".join(keywords)
+
+
+KEYWORDS["gate"] = command_keywords("gate", ["outputs"])
+KEYWORDS["campaign"] = command_keywords("campaign", [])
 
 
 def typed(text):
@@ -91,7 +107,7 @@ def stubs():
     for _, cls in sorted(classes.items(), key=depth):
         lines += [*class_lines(cls), ""]
     for name, value in sorted(vars(_core).items()):
-        if callable(value) and name not in classes:
+        if callable(value) and name not in classes and not name.startswith("_"):
             lines.append(function(name, value.__doc__, ""))
     return "\n".join(lines) + "\n"
 
@@ -107,7 +123,7 @@ class Stubs(unittest.TestCase):
         named = {node.name for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
         self.assertEqual(named | {"__version__"},
                          {name for name in vars(_core)
-                          if not name.startswith("__") or name == "__version__"})
+                          if not name.startswith("_") or name == "__version__"})
         for node in tree.body:
             if not isinstance(node, ast.ClassDef):
                 continue
@@ -116,8 +132,8 @@ class Stubs(unittest.TestCase):
                     self.assertTrue(hasattr(getattr(_core, node.name), member.name), member.name)
 
     def test_the_package_has_all_of_it(self):
-        hidden = {"case_golden", "case_emulate", "__version__"}  # the package has the first two only as methods of Case
-        self.assertEqual({name for name in vars(_core) if not name.startswith("__")} - hidden,
+        hidden = {"case_golden", "case_emulate"}  # the package has the first two only as methods of Case
+        self.assertEqual({name for name in vars(_core) if not name.startswith("_")} - hidden,
                          {name for name in assay.__all__ if hasattr(_core, name)})
 
     def test_keywords_are_taken(self):

@@ -222,6 +222,19 @@ class Signatures(unittest.TestCase):
             function = getattr(assay, name)
             if inspect.isfunction(function):
                 self.assertNotIn("args", inspect.signature(function).parameters, name)
+        for function in (assay.gate, assay.campaign):
+            parameters = inspect.signature(function).parameters
+            self.assertIs(parameters["threads"].kind, inspect.Parameter.KEYWORD_ONLY)
+            self.assertNotIn("options", parameters)
+
+    def test_a_plan_may_be_a_dict(self):
+        plan = {"schema": 1, "name": "small", "seed": 3, "cells": [
+            {"dtype": "float16", "shape": [8, 16, 8], "distribution": "normal", "gates": ["rounding_variance"],
+             "clean_rows": 16, "faults": [{"fault": "flip,bit=14", "trials": 20}]}]}
+        report = assay.campaign(plan, threads=1)
+        self.assertEqual(report.to_dict()["campaign"], "small")
+        with self.assertRaisesRegex(ValueError, "^the plan: unknown key 'seeds'"):
+            assay.campaign({**plan, "seeds": 4})
 
 
 if __name__ == "__main__":

@@ -124,15 +124,15 @@ TEST(ViewTest, ArraysOfEveryKind) {
 }
 
 template <typename T>
-concept HasView = requires(T&& t) {
+concept IsViewed = requires(T&& t) {
   view(std::forward<T>(t));
 };
 template <typename T>
-concept HasShapedView = requires(T&& t) {
+concept IsViewedWithShape = requires(T&& t) {
   view(std::forward<T>(t), Shape{});
 };
 template <typename T>
-concept HasBits = requires(T&& t) {
+concept IsViewedAsBits = requires(T&& t) {
   view_bits(std::forward<T>(t), format_named("uint32"));
   view_bits(std::forward<T>(t), format_named("uint32"), Shape{});
 };
@@ -142,15 +142,16 @@ TEST(ViewTest, OfATemporaryDoesNotCompile) {
   using Owners = std::tuple<std::vector<std::uint32_t>, std::array<std::uint32_t, 3>>;
   const auto test_owner = [](auto owner) {
     using T = decltype(owner);
-    EXPECT_TRUE(HasView<T&> && HasView<const T&> && HasShapedView<T&> && HasBits<const T&>);
-    EXPECT_FALSE(HasView<T> || HasView<const T> || HasShapedView<T> || HasBits<T>);
+    EXPECT_TRUE(IsViewed<T&> && IsViewed<const T&> && IsViewedWithShape<T&> &&
+                IsViewedAsBits<const T&>);
+    EXPECT_FALSE(IsViewed<T> || IsViewed<const T> || IsViewedWithShape<T> || IsViewedAsBits<T>);
   };
   std::apply([&](auto... owners) { (test_owner(owners), ...); }, Owners());
-  EXPECT_TRUE(HasView<Tensor&>);
-  EXPECT_FALSE(HasView<Tensor>);
+  EXPECT_TRUE(IsViewed<Tensor&>);
+  EXPECT_FALSE(IsViewed<Tensor>);
   // A span or a view owns nothing.
-  EXPECT_TRUE(HasView<std::span<std::uint32_t>> && HasBits<std::span<std::uint32_t>>);
-  EXPECT_TRUE(HasView<TensorView>);
+  EXPECT_TRUE(IsViewed<std::span<std::uint32_t>> && IsViewedAsBits<std::span<std::uint32_t>>);
+  EXPECT_TRUE(IsViewed<TensorView>);
 }
 
 TEST(ViewTest, BitPatternsWithAFormat) {
