@@ -28,8 +28,11 @@ class Build(build_ext):
                         for part in ("TESTS", "EXAMPLES", "BENCHMARKS", "MATCHERS", "MPI")]
             subprocess.run(["cmake", "-S", ROOT, "-B", folder, *generator, *options,
                             *shlex.split(os.environ.get("ASSAY_CMAKE_ARGS", ""))], check=True)
-        subprocess.run(["cmake", "--build", folder, "--target", "assay_python", "--parallel",
-                        os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", "2")], check=True)
+        cores = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL") or str(len(os.sched_getaffinity(0)))
+        # pip shows this with -v.
+        print(f"assay: building the module with {cores} threads in {folder}; from nothing, two cores take about 4 minutes",
+              flush=True)
+        subprocess.run(["cmake", "--build", folder, "--target", "assay_python", "--parallel", cores], check=True)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(pathlib.Path(folder) / "python/assay" / target.name, target)
 

@@ -13,11 +13,19 @@ import functools as _functools
 import inspect as _inspect
 import pathlib as _pathlib
 
+try:
+    from ._core import __version__
+except ImportError as _error:
+    if _error.name != "assay._core":
+        raise
+    raise ImportError(
+        "assay: the compiled module assay._core is missing. `pip install .` in assay's source folder builds and installs "
+        "it (about 4 minutes on two cores); after a build with CMake, put BUILD/python on PYTHONPATH.") from None
 from ._case import ArrayInfo, Case, Output
 from ._items import by_items as _by_items
 from ._core import (AbftVerdict, CampaignReport, CaseError, CaseReport, Dataset, FileError,
                     Finding, GateError, GateReport, IdentificationReport, Injection, Mismatch,
-                    NoCaseError, NotComparable, Tensor, Untrusted, Verdict, __version__,
+                    NoCaseError, NotComparable, Tensor, Untrusted, Verdict,
                     assert_close, assert_product, campaign, check_product, compare, emulate, gate,
                     golden, identify, inject, judge_case,
                     list_array_formats, list_attributes, list_distributions, list_dtypes,

@@ -343,10 +343,11 @@ TEST_F(ReportTool, WhatIsNoResult) {
   EXPECT_THAT(refused("large.json"),
               Exits(2,
                     "error: large.json: has 68 157 440 bytes; a campaign's results "
-                    "of more than 64 MiB are not read"));
+                    "of more than 64 MiB are not read" +
+                        advice));
   write("deep.json", std::string(100000, '['));
   EXPECT_THAT(refused("deep.json"),
-              Exits(2, "error: deep.json: holds values within values more than 256 deep"));
+              Exits(2, "error: deep.json: holds values within values more than 256 deep" + advice));
   EXPECT_FALSE(exists("page.html"));
   EXPECT_THAT(run("assay report gate.json"), Code(2));
 }
