@@ -10,7 +10,7 @@
 #include "assay/machine/dot.h"
 #include "assay/machine/exact_matmul.h"
 #include "assay/machine/uncertain.h"
-#include "assay/op/expected_errors.h"
+#include "assay/op/chance_unit.h"
 #include "assay/op/sum_bound.h"
 #include "ratios.h"
 

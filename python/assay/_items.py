@@ -54,10 +54,11 @@ def by_items(function):
     """Lets a function of two arrays take lists and dicts of arrays as well. It is called for each pair of items. Returns
     a dict of the results by name, or None if the function returns nothing. An error of an item names it."""
     @functools.wraps(function)
-    def call(actual, expected, **options):
+    def call(*args, **options):
         __tracebackhide__ = True  # in pytest
-        if not is_container(actual) and not is_container(expected):
-            return function(actual, expected, **options)
+        if len(args) != 2 or not (is_container(args[0]) or is_container(args[1])):
+            return function(*args, **options)
+        actual, expected = args
         if why := _why_not(actual, expected):
             raise _core.NotComparable(why)
         results = {}

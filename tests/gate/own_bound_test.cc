@@ -16,7 +16,7 @@
 #include "assay/datasets/store/dataset_file.h"
 #include "assay/gate/gate.h"
 #include "assay/matchers/elementwise.h"
-#include "assay/op/expected_errors.h"
+#include "assay/op/chance_unit.h"
 #include "assay/op/generate.h"
 #include "assay/op/operator.h"
 #include "assay/report.h"

@@ -10,7 +10,7 @@
 #include "assay/base/random.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
-#include "assay/op/expected_errors.h"
+#include "assay/op/chance_unit.h"
 #include "assay/simd/targets.h"
 
 namespace assay {

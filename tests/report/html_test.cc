@@ -11,9 +11,9 @@
 
 #include "assay/base/constants.h"
 #include "assay/base/text.h"
+#include "assay/report.h"
 #include "assay/report/html_data.h"
 #include "assay/report/page.h"
-#include "assay/report.h"
 #include "document.h"
 
 namespace assay::report {
@@ -176,7 +176,7 @@ TEST(Html, ManyCasesAreBounded) {
   EXPECT_EQ(count(page, "<rect"), 2 * 40) << "the worst have bars";
   EXPECT_THAT(page, HasSubstr("the worst 40 of 1 500</text>"));
   EXPECT_THAT(page, HasSubstr("<p>... and 500 more rows. A browser that runs JavaScript shows "
-                              "them, and --json lists all of them.</p>"));
+                              "them, and the JSON lists all of them.</p>"));
   EXPECT_THAT(page, HasSubstr("<p>... and 1 300 more did not pass. "));
 }
 

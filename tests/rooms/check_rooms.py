@@ -500,7 +500,7 @@ SELFTEST = [
           ("Eigen", "unsupported/Eigen/FFT", "tensor", "tools"),
           ("Highway", "hwy/highway.h", "simd", "framework/assay/op"),
           ("fmt", "fmt/format.h", "base", "tools"),
-          ("nlohmann-json", "nlohmann/json.hpp", "wire", "datasets/assay/datasets/store"),
+          ("nlohmann-json", "nlohmann/json.hpp", "base", "datasets/assay/datasets/store"),
           ("Random123", "Random123/philox.h", "base", "framework/assay/fault"),
           ("Boost", "boost/math/distributions/beta.hpp", "campaign and judge", "framework/assay/report"),
           ("HDF5", "hdf5.h", "datasets/store", "tools"),

@@ -72,7 +72,9 @@ TEST_F(GateShard, PassesWhereAllDo) {
   EXPECT_THAT(run("assay join 1.json 2.json --json -"), Exits(0));
   const Ran one = run("assay join 1.json");
   EXPECT_EQ(one.code, 2);
-  EXPECT_EQ(one.err, "error: shard 2 of 2 is missing\n");
+  EXPECT_EQ(one.err,
+            "error: shard 2 of 2 is missing; `assay gate --shard I/N --json FILE` writes what is "
+            "joined\n");
 }
 
 TEST_F(GateShard, AnEmptyShardOfASelectionPassesAndSaysSo) {

@@ -191,8 +191,7 @@ TEST(CampaignResults, OfOldVersionsAreRefused) {
   EXPECT_EQ(
       error_of([&] { (void)parse_campaign_results(json.dump(), "r"); }),
       "r: cell 'c': gate 'v_abft': 'clean': 'alarms': it does not say of how many matrices it is, "
-      "as results of versions before 0.2.0 do not; `assay merge FOLDER --out FOLDER` writes them "
-      "again");
+      "as results of versions before 0.2.0 do not; merging their folder writes them again");
 }
 
 // Results that are cut anywhere, are nested without end, or lack any member give one error, and

@@ -116,10 +116,8 @@ TEST(ResultsFile, MainMetricsAreNotEnough) {
   report.cases.emplace_back();
   report.cases[0].name = "a";
   report.cases[0].verdicts = {judge(Tensor(t), t, Bound{})};
-  EXPECT_EQ(
-      error_of([&] { (void)read_results(gate_json(report)); }),
-      "case a: has only the main metrics; `assay gate --histograms --json FILE` writes all of "
-      "them");
+  EXPECT_EQ(error_of([&] { (void)read_results(gate_json(report)); }),
+            "case a: has only the main metrics, not their histograms");
   EXPECT_EQ(read_results(gate_json(report, JsonMetrics::kAll)).at(0).metrics.size(), 1u);
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "assay/judge/limit.h"
-#include "assay/op/expected_errors.h"
+#include "assay/op/chance_unit.h"
 #include "assay/tensor/tensor.h"
 
 namespace assay {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "assay/format/nearest.h"
-#include "assay/op/expected_errors.h"
+#include "assay/op/chance_unit.h"
 
 namespace assay {
 

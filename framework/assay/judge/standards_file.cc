@@ -364,7 +364,9 @@ const CustomStandard* find_custom_standard(std::string_view name,
                                            std::span<const CustomStandard> custom) {
   if (const CustomStandard* own = find_row(custom, name, &CustomStandard::name)) return own;
   if (!is_in_file(name)) return nullptr;
-  const std::size_t path_end = std::min(name.find(kInFile) + kInFile.size() - 1, name.size());
+  const std::size_t at = name.find(kInFile);
+  const std::size_t path_end =
+      at == std::string_view::npos ? name.size() : at + kInFile.size() - 1;  // before the colon
   const std::string path(name.substr(0, path_end));
   const std::string_view of_file = name.substr(std::min(path_end + 1, name.size()));
   static std::mutex mutex;

@@ -21,7 +21,7 @@
 #include "assay/op/along_axis.h"
 #include "assay/op/attention_case.h"
 #include "assay/op/attention_errors.h"
-#include "assay/op/expected_errors.h"
+#include "assay/op/chance_unit.h"
 #include "assay/op/generate.h"
 #include "assay/op/order.h"
 #include "assay/op/sum_bound.h"

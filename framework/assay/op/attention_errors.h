@@ -1,7 +1,7 @@
 // The expected errors of attention (op/expected_errors.h).
 #pragma once
 
-#include "assay/op/expected_errors.h"
+#include "assay/op/chance_unit.h"
 
 namespace assay {
 

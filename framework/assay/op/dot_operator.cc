@@ -18,7 +18,7 @@
 #include "assay/format/rounding.h"
 #include "assay/machine/dot.h"
 #include "assay/machine/exact_matmul.h"
-#include "assay/op/expected_errors.h"
+#include "assay/op/chance_unit.h"
 #include "assay/op/generate.h"
 #include "assay/op/sum_bound.h"
 #include "assay/op/unit.h"

@@ -8,7 +8,7 @@
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/machine/exact_sum.h"
-#include "assay/op/expected_errors.h"
+#include "assay/op/chance_unit.h"
 #include "assay/op/generate.h"
 #include "assay/op/sum_bound.h"
 #include "assay/op/unit.h"
@@ -196,7 +196,7 @@ ExpectedErrors elementwise_errors(const Case& c, const Machine& machine, int) {
       }
     }
     if (unit.unit != &output) result.round(step);
-    errors.set(i, result);
+    set_error(errors, i, result);
   }
   return errors;
 }

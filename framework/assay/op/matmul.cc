@@ -14,8 +14,8 @@
 #include "assay/format/convert.h"
 #include "assay/machine/dot.h"
 #include "assay/machine/exact_matmul.h"
+#include "assay/op/chance_unit.h"
 #include "assay/op/dot_operator.h"
-#include "assay/op/expected_errors.h"
 #include "assay/op/generate.h"
 #include "assay/op/sum_bound.h"
 

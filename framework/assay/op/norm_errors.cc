@@ -255,7 +255,7 @@ ExpectedErrors norm_errors(const Case& c, const Machine& machine, NormKind kind,
     scratch.row.x = scratch.x;
     const auto set = [&](std::size_t i, const RowElement& element) {
       const std::size_t position = line.position(i);
-      errors.set(position, element.number);
+      set_error(errors, position, element.number);
       errors.shared[position] = element.shared;
       errors.line[position] = static_cast<std::int32_t>(line.index);
     };

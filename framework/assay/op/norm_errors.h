@@ -2,7 +2,7 @@
 // result to first order.
 #pragma once
 
-#include "assay/op/expected_errors.h"
+#include "assay/op/chance_unit.h"
 #include "assay/op/norm_case.h"
 
 namespace assay {

@@ -13,7 +13,7 @@
 #include "assay/machine/exact_matmul.h"
 #include "assay/machine/exact_sum.h"
 #include "assay/op/along_axis.h"
-#include "assay/op/expected_errors.h"
+#include "assay/op/chance_unit.h"
 #include "assay/op/generate.h"
 #include "assay/op/order.h"
 #include "assay/op/sum_bound.h"
@@ -370,7 +370,7 @@ ExpectedErrors reduce_errors(const Case& c, const Machine& machine, int threads)
       }
       if (unit.after != &output) result.round(after);
     }
-    errors.set(static_cast<std::size_t>(line.index), result);
+    set_error(errors, static_cast<std::size_t>(line.index), result);
   });
   return errors;
 }

@@ -12,8 +12,8 @@
 #include "assay/format/convert.h"
 #include "assay/machine/dot.h"
 #include "assay/machine/exact_matmul.h"
+#include "assay/op/chance_unit.h"
 #include "assay/op/dot_operator.h"
-#include "assay/op/expected_errors.h"
 #include "assay/op/scaled_inputs.h"
 #include "assay/op/scales.h"
 #include "assay/op/sum_bound.h"
@@ -364,7 +364,7 @@ ExpectedErrors scaled_matmul_errors(const Case& c, const Machine& machine, int t
         if (part + 2 < p.cuts.size() || &output != &float32) sums[i].round(step);
       }
     }
-    for (std::size_t i = 0; i < count; ++i) errors.set(i, sums[i]);
+    for (std::size_t i = 0; i < count; ++i) set_error(errors, i, sums[i]);
     if (any && !p.integers) raise_to_scaled_operands(c, p, batch, threads, errors);
     all.append(errors);
   }

@@ -191,8 +191,8 @@ class TensorMatcher {
       return explain_refusal(failure, listener);
     }
   }
-  void DescribeTo(std::ostream* os) const { *os << self().describe(false); }
-  void DescribeNegationTo(std::ostream* os) const { *os << self().describe(true); }
+  void DescribeTo(std::ostream* os) const { describe_to(false, os); }
+  void DescribeNegationTo(std::ostream* os) const { describe_to(true, os); }
 
  protected:
   // Returns a copy of the matcher after `change` was applied to it.
@@ -205,6 +205,14 @@ class TensorMatcher {
 
  private:
   const Derived& self() const { return static_cast<const Derived&>(*this); }
+
+  void describe_to(bool negated, std::ostream* os) const {
+    try {
+      *os << self().describe(negated);
+    } catch (const Refusal& refusal) {  // MatchAndExplain() says more
+      *os << "cannot be judged: " << refusal.what();
+    }
+  }
 
   template <typename T>
   bool match(const T& actual, testing::MatchResultListener* listener) const {
