@@ -8,6 +8,7 @@ BUILD is a finished build of SOURCE.
 """
 import pathlib
 import platform
+import re
 import sys
 import unittest
 
@@ -84,6 +85,35 @@ class Flags(unittest.TestCase):
         for key, text in texts.items():
             self.assertEqual(text, expected, key)
 
+    def test_a_program_that_uses_all_that_is_promised(self):
+        """It includes every promised header but those for Eigen and CUDA. It is compiled with strict warnings, and with
+        flags that change the program's own arithmetic."""
+        project = ROOT / "everything"
+        project.mkdir()
+        (project / "CMakeLists.txt").write_text("""cmake_minimum_required(VERSION 3.25)
+project(everything LANGUAGES CXX)
+find_package(assay 0.2 CONFIG REQUIRED)
+add_executable(everything everything.cc)
+target_compile_options(everything PRIVATE -Ofast -Wall -Wextra -Wpedantic -Wconversion -Werror)
+target_link_libraries(everything PRIVATE assay::matchers assay::command_line)
+""")
+        text = (pathlib.Path(SOURCE) / "tests/dataset_tests/everything.cc").read_text()
+        (project / "everything.cc").write_text(text)
+        listed = (pathlib.Path(SOURCE) / "cmake/PublicHeaders.cmake").read_text()
+        for header in re.findall(r"^  (assay/\S+\.h)", listed, re.M):
+            if not header.endswith(("eigen.h", "cuda.h")):
+                self.assertIn(f"#include <{header}>", text)
+        for compiler in COMPILERS:
+            with self.subTest(compiler):
+                build = project / pathlib.Path(compiler).name
+                code, out = configure(project, build, compiler=compiler)
+                self.assertEqual(code, 0, out)
+                code, out = run("ninja", "-C", build)
+                self.assertEqual(code, 0, out)
+                code, out = run(build / "everything", build)
+                self.assertEqual(code, 0, out)
+                self.assertTrue(out.endswith("everything works\n"), out)
+
     def test_a_subproject_of_a_fast_math_project_is_compiled_without_it(self):
         project = ROOT / "fast_parent"
         project.mkdir()
@@ -115,15 +145,15 @@ class Subproject(unittest.TestCase):
 project(strict_parent LANGUAGES C CXX)
 add_compile_options(-O0 -Wall -Wextra -Wpedantic -Wconversion -Werror)
 add_subdirectory([==[{SOURCE}]==] assay)
-add_executable(plain verdicts.cc)
-target_link_libraries(plain PRIVATE assay::matchers assay::datasets)
+add_executable(everything everything.cc)
+target_link_libraries(everything PRIVATE assay::matchers assay::command_line)
 """)
-        (project / "verdicts.cc").write_text((pathlib.Path(SOURCE) / "tests/dataset_tests/verdicts.cc").read_text())
+        (project / "everything.cc").write_text((pathlib.Path(SOURCE) / "tests/dataset_tests/everything.cc").read_text())
         code, out = configure(project, project / "build", "-DCMAKE_BUILD_TYPE=Debug")
         self.assertEqual(code, 0, out)
-        code, out = run("ninja", "-C", project / "build", "plain", "assay/libassay_command_line.a")
+        code, out = run("ninja", "-C", project / "build", "everything")
         self.assertEqual(code, 0, out[-5000:])
-        self.assertEqual(run(project / "build/plain", "nearest")[0], 0)
+        self.assertEqual(run(project / "build/everything", project)[0], 0)
 
 
 class Components(unittest.TestCase):
