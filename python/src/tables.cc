@@ -81,9 +81,9 @@ py::dict distribution_row(const Distribution& d) {
 }  // namespace
 
 void define_tables(py::module_& m) {
-  const auto define = [&](const char* name, const auto& rows, const auto& make, const char* words) {
+  const auto define = [&](const char* name, auto rows, auto make, const char* words) {
     m.def(
-        name, [&rows, make] { return list_of(rows(), make); }, words);
+        name, [rows, make] { return list_of(rows(), make); }, words);
   };
   m.def("list_dtypes", &dtypes, "The number formats: name, storage_bytes, bits, ...");
   define("list_operators", operators, operator_row,

@@ -112,7 +112,7 @@ target_link_libraries(everything PRIVATE assay::matchers assay::command_line)
                 self.assertEqual(code, 0, out)
                 code, out = run(build / "everything", build)
                 self.assertEqual(code, 0, out)
-                self.assertTrue(out.endswith("everything works\n"), out)
+                self.assertIn("everything works\n", out)
 
     def test_a_subproject_of_a_fast_math_project_is_compiled_without_it(self):
         project = ROOT / "fast_parent"

@@ -1,4 +1,5 @@
 // assay gate: the files that it writes (JSON, JUnit, HTML, failing cases) and its reproducer lines.
+#include "assay/base/text.h"
 #include "program.h"
 
 namespace assay {

@@ -160,8 +160,8 @@ std::vector<std::string> notes_of(const CaseReport& report);
 bool explain_match(const MatchReport& report, testing::MatchResultListener* listener,
                    bool may_be_codes = false);
 
-// Explains that the question was refused, and fails the current test. Returns false. Throws the
-// exception, which its caller has caught, if no test runs.
+// Explains that the question was refused, and fails the current test. Returns false if no test
+// runs.
 bool explain_refusal(const std::exception& refusal, testing::MatchResultListener* listener);
 
 // The GoogleTest interface of a matcher. `Derived` has
@@ -186,10 +186,11 @@ class TensorMatcher {
     try {
       return match(actual, listener);
     } catch (const Refusal& refusal) {
-      return explain_refusal(refusal, listener);
+      if (!explain_refusal(refusal, listener)) throw;
     } catch (const std::runtime_error& failure) {  // a file cannot be read
-      return explain_refusal(failure, listener);
+      if (!explain_refusal(failure, listener)) throw;
     }
+    return false;
   }
   void DescribeTo(std::ostream* os) const { describe_to(false, os); }
   void DescribeNegationTo(std::ostream* os) const { describe_to(true, os); }
