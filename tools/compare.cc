@@ -12,8 +12,8 @@
 #include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/runner/file_gate.h"
 #include "assay/gate/gate.h"
-#include "assay/report/gate_text.h"
 #include "assay/report.h"
+#include "assay/report/gate_text.h"
 #include "sources.h"
 #include "tools.h"
 

@@ -4,8 +4,8 @@
 #include "assay/base/text.h"
 #include "assay/gate/close_to.h"
 #include "assay/judge/metric_table.h"
-#include "assay/report/escape.h"
 #include "assay/report.h"
+#include "assay/report/escape.h"
 #include "module.h"
 #include "state.h"
 

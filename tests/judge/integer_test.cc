@@ -12,8 +12,8 @@
 #include "assay/base/int128.h"
 #include "assay/base/text.h"
 #include "assay/judge/verdict.h"
-#include "assay/report/gate_text.h"
 #include "assay/report.h"
+#include "assay/report/gate_text.h"
 #include "oracle.h"
 
 namespace assay {
