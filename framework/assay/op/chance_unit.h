@@ -1,5 +1,5 @@
-// What the expected errors of operators are computed from: sums of numbers that have errors, on a
-// matrix or vector unit.
+// Sums of numbers that have errors, on a matrix or vector unit. The expected errors of operators
+// are computed from them.
 #pragma once
 
 #include <cstdint>
