@@ -235,11 +235,12 @@ TEST(RoundingTail, SolvesItsEquationsWhereTheSlopeIsSmall) {
     int n;
     Wide kappa;
   };
-  for (const auto& [n, kappa] : {Row{1330, 5}, {3000, 7.5L}, {1900, 6}}) {
-    const Wide budget = kappa * kappa / 2;
-    const auto value = [n = n](Wide x) { return n * std::log(std::sinh(x) / x); };
-    const auto slope = [n = n](Wide x) { return n * (1 / std::tanh(x) - 1 / x); };
-    const auto factor = [n = n](Wide x) {
+  for (const Row& row : {Row{1330, 5}, {3000, 7.5L}, {1900, 6}}) {
+    const int n = row.n;
+    const Wide kappa = row.kappa, budget = kappa * kappa / 2;
+    const auto value = [n](Wide x) { return n * std::log(std::sinh(x) / x); };
+    const auto slope = [n](Wide x) { return n * (1 / std::tanh(x) - 1 / x); };
+    const auto factor = [n](Wide x) {
       const Wide second = n * (1 / (x * x) - 1 / (std::sinh(x) * std::sinh(x)));
       return -std::log(2 * kPi * x * x * second) / 2;
     };
