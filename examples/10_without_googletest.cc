@@ -6,6 +6,7 @@
 #include <assay/operator.h>
 
 #include <cmath>
+#include <cstddef>
 #include <iostream>
 #include <vector>
 
@@ -17,12 +18,12 @@ int failures = 0;
   }
 
 // A row of a padded matrix: 3 rows of 4 elements, 8 elements apart.
-constexpr int kRows = 3, kColumns = 4, kPitch = 8;
+constexpr std::size_t kRows = 3, kColumns = 4, kPitch = 8;
 
 std::vector<float> padded_result(float error) {
   std::vector<float> out(kRows * kPitch, -1.0F);  // what lies between the rows is not compared
-  for (int i = 0; i < kRows; ++i) {
-    for (int j = 0; j < kColumns; ++j) {
+  for (std::size_t i = 0; i < kRows; ++i) {
+    for (std::size_t j = 0; j < kColumns; ++j) {
       out[i * kPitch + j] = std::sqrt(static_cast<float>(i + j)) * (1 + error);
     }
   }
@@ -31,8 +32,9 @@ std::vector<float> padded_result(float error) {
 
 int main() {
   std::vector<double> golden(kRows * kColumns);
-  for (int i = 0; i < kRows; ++i) {
-    for (int j = 0; j < kColumns; ++j) golden[i * kColumns + j] = std::sqrt(i + j);
+  for (std::size_t i = 0; i < kRows; ++i) {
+    for (std::size_t j = 0; j < kColumns; ++j)
+      golden[i * kColumns + j] = std::sqrt(static_cast<double>(i + j));
   }
   const assay::TensorView expected = assay::view(golden, {kRows, kColumns});
 
