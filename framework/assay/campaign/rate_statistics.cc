@@ -100,15 +100,9 @@ Spread spread_of(const std::vector<Rate>& clusters, Rate sum) {
   return {std::sqrt((m - 1) / m * square), 1 / std::clamp(inverse, 1 / (m - 1), 1.0)};
 }
 
-}  // namespace
-
-double share_of(Rate rate) {
-  return static_cast<double>(rate.events) / static_cast<double>(rate.trials);
-}
-
-Interval wilson(Rate rate, double confidence) {
-  const FloatEnvironment environment;
-  require(rate, confidence);
+// A function of its own, because clang 19 computes before the environment is set, and after it is
+// restored, what it may inline.
+[[gnu::noinline]] Interval wilson_interval(Rate rate, double confidence) {
   const auto n = static_cast<double>(rate.trials), x = static_cast<double>(rate.events);
   const auto rest = static_cast<double>(rate.trials - rate.events);
   const double t = two_sided_quantile(confidence), t2 = t * t;
@@ -118,6 +112,18 @@ Interval wilson(Rate rate, double confidence) {
   const double high = (x + t2 / 2 + t * std::sqrt(x / n * rest + t2 / 4)) / (n + t2);
   const double low = x / n * x / (n + t2) / high;
   return {std::min(low, x / n), rest == 0 ? 1.0 : std::max(high, x / n)};
+}
+
+}  // namespace
+
+double share_of(Rate rate) {
+  return static_cast<double>(rate.events) / static_cast<double>(rate.trials);
+}
+
+Interval wilson(Rate rate, double confidence) {
+  const FloatEnvironment environment;
+  require(rate, confidence);
+  return wilson_interval(rate, confidence);
 }
 
 double lower_bound(Rate rate, double confidence) {
