@@ -1,9 +1,17 @@
 cmake_minimum_required(VERSION 3.25)  # its policies, which an installation does not set
 
+# Sets `place` to where a header is installed: promised ones stay, and the others go to assay/detail.
+macro(assay_header_place header)
+  set(place "${header}")
+  if(NOT "${header}" IN_LIST arg_PROMISED)
+    string(REGEX REPLACE "^assay/" "assay/detail/" place "${header}")
+  endif()
+endmacro()
+
 # assay_install_headers(SOURCE folder WORK folder DESTINATION folder PROMISED header... OF header...): run while
-# installing, with a folder for temporary files. Installs
-# the headers OF (those of the components that were built) and all that they include. PROMISED are those of all
-# components. The others go to assay/detail, and the includes of all are rewritten to where they are.
+# installing. Installs the headers OF (those of the components that were built) and all that they include, with the
+# includes rewritten to where the headers are installed. PROMISED are those of all components. WORK is for temporary
+# files.
 function(assay_install_headers)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "SOURCE;WORK;DESTINATION" "PROMISED;OF")
   string(RANDOM LENGTH 12 random)
@@ -27,15 +35,10 @@ function(assay_install_headers)
         list(APPEND known ${included})
         list(APPEND waiting ${included})
       endif()
-      if(NOT included IN_LIST arg_PROMISED)
-        string(REGEX REPLACE "^assay/" "assay/detail/" place "${included}")
-        string(REPLACE "#include \"${included}\"" "#include \"${place}\"" text "${text}")
-      endif()
+      assay_header_place("${included}")
+      string(REPLACE "#include \"${included}\"" "#include \"${place}\"" text "${text}")
     endforeach()
-    set(place "${header}")
-    if(NOT header IN_LIST arg_PROMISED)
-      string(REGEX REPLACE "^assay/" "assay/detail/" place "${header}")
-    endif()
+    assay_header_place("${header}")
     file(WRITE "${folder}/${place}" "${text}")
     get_filename_component(to "${place}" DIRECTORY)
     file(INSTALL DESTINATION "${arg_DESTINATION}/${to}" TYPE FILE FILES "${folder}/${place}")

@@ -111,9 +111,7 @@ std::vector<tools::CommandOption> tools::command_options(const std::string& comm
     if (option->get_lnames().empty()) continue;
     const std::string name = option->get_lnames().front();
     if (name == "quiet" || name.starts_with("help")) continue;
-    options.push_back({name, option->get_items_expected_max() != 0,
-                       option->get_items_expected_max() > 1 ||
-                           option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll});
+    options.push_back({name, takes_value(*option), is_repeated(*option)});
   }
   return options;
 }

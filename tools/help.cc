@@ -170,4 +170,11 @@ void add_headings(CLI::App& command) {
   }
 }
 
+bool takes_value(const CLI::Option& option) { return option.get_items_expected_max() != 0; }
+
+bool is_repeated(const CLI::Option& option) {
+  return option.get_items_expected_max() > 1 ||
+         option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
+}
+
 }  // namespace assay::tools

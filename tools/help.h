@@ -17,4 +17,8 @@ void begin_help(CLI::App& app);
 // people need first.
 void add_headings(CLI::App& command);
 
+// True if an option has a value, and if it may be given several times.
+bool takes_value(const CLI::Option& option);
+bool is_repeated(const CLI::Option& option);
+
 }  // namespace assay::tools

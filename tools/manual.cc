@@ -15,6 +15,7 @@
 #include "assay/study/study.h"
 #include "assay/tensor/distribution.h"
 #include "audit_program.h"
+#include "help.h"
 #include "tools.h"
 
 namespace assay::tools {
@@ -94,12 +95,6 @@ Words names_of_option(const CLI::Option& option) {
   for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
   for (const std::string& name : option.get_snames()) names.push_back("-" + name);
   return names;
-}
-
-bool takes_value(const CLI::Option& option) { return option.get_items_expected_max() != 0; }
-bool is_repeated(const CLI::Option& option) {
-  return option.get_items_expected_max() > 1 ||
-         option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
 }
 
 // Returns the name of the shell function for a program.

@@ -2,31 +2,21 @@
 
 #include <tuple>
 #include <type_traits>
+#include <variant>
 
 #include "assay/base/text.h"
+#include "assay/judge/metric_table.h"
 
 namespace assay::python {
 namespace {
 
-// Each function returns references to all members of a struct. A member that is missing here is
-// lost when a verdict is pickled (tests/python/verdict_test.py compares all that a verdict shows).
+// Each function returns references to all members of a struct. Metrics have a table of their own. A
+// member that is missing here is lost when a verdict is pickled (tests/python/verdict_test.py
+// compares all that a verdict shows).
 auto members_of(Tally& t) {
   return std::tie(t.nan, t.positive_inf, t.negative_inf, t.zero, t.subnormal);
 }
 auto members_of(Histogram& h) { return std::tie(h.per_octave, h.below, h.above, h.bins); }
-auto members_of(Metrics& m) {
-  return std::tie(m.compared, m.is_complex, m.max_abs_error, m.mean_abs_error, m.max_abs_index,
-                  m.max_abs_ulps, m.median_abs_error, m.p99_abs_error, m.relative, m.errors_at_zero,
-                  m.max_rel_error, m.mean_rel_error, m.max_rel_index, m.median_rel_error,
-                  m.p99_rel_error, m.rel_at_least_1e3, m.rel_at_least_1e4, m.rmse, m.mere, m.mare,
-                  m.bias, m.error_balance, m.max_balanced_error, m.snr_db, m.psnr_db, m.cosine,
-                  m.relative_l2, m.diff1, m.diff2, m.deepgemm_diff, m.max_abs_expected,
-                  m.ulp_compared, m.max_ulps, m.mean_ulps, m.p99_ulps, m.over_1_ulp, m.over_32_ulps,
-                  m.small_limit, m.small_error, m.small_values, m.small_value_errors,
-                  m.required_rtol, m.required_atol, m.required_at_rtol, m.required_at_atol,
-                  m.required_rounded, m.bit_identical, m.expected_rounds, m.actual, m.expected,
-                  m.both_nan, m.inf_mismatch, m.abs_errors, m.rel_errors, m.ulps);
-}
 auto members_of(Mismatch::Part& p) {
   return std::tie(p.actual_bits, p.expected_bits, p.actual, p.expected);
 }
@@ -66,6 +56,21 @@ T made() {
   }
 }
 
+// Calls use() with each member of the metrics: those of the table of metrics, and the two that are
+// not in it.
+template <typename Use>
+void for_members(Metrics& m, const Use& use) {
+  for (const Metric& metric : metric_table()) {
+    std::visit(
+        [&](auto field) {
+          if constexpr (!std::is_same_v<decltype(field), std::monostate>) use(m.*field);
+        },
+        metric.field);
+  }
+  use(m.is_complex);
+  use(m.max_abs_ulps);
+}
+
 // state() returns the state of a value, and restore() sets a value from its state.
 template <typename T>
 py::object state(const T& value);
@@ -93,6 +98,10 @@ py::object state(const T& value) {
     py::list list;
     for (const auto& one : value) list.append(state(one));
     return list;
+  } else if constexpr (std::is_same_v<T, Metrics>) {
+    py::list list;
+    for_members(const_cast<T&>(value), [&](auto& member) { list.append(state(member)); });
+    return py::tuple(list);
   } else if constexpr (requires(T & t) { members_of(t); }) {
     return std::apply(
         [](const auto&... members) -> py::object { return py::make_tuple(state(members)...); },
@@ -100,6 +109,16 @@ py::object state(const T& value) {
   } else {
     return py::cast(value);
   }
+}
+
+[[noreturn]] void refuse_state() {
+  refuse("a Verdict of another version of assay cannot be unpickled");
+}
+
+// Returns the state as a tuple of this size.
+py::tuple tuple_of_state(const py::handle& state, std::size_t size) {
+  if (!py::isinstance<py::tuple>(state) || py::len(state) != size) refuse_state();
+  return py::reinterpret_borrow<py::tuple>(state);
 }
 
 template <typename T>
@@ -119,12 +138,14 @@ void restore(const py::handle& from, T& to) {
       to.push_back(made<typename T::value_type>());
       restore(one, to.back());
     }
+  } else if constexpr (std::is_same_v<T, Metrics>) {
+    std::size_t count = 0, i = 0;
+    for_members(to, [&](auto&) { ++count; });
+    const py::tuple tuple = tuple_of_state(from, count);
+    for_members(to, [&](auto& member) { restore(tuple[i++], member); });
   } else if constexpr (requires { members_of(to); }) {
-    const auto tuple = py::reinterpret_borrow<py::tuple>(from);
     const auto members = members_of(to);
-    if (!py::isinstance<py::tuple>(from) || tuple.size() != std::tuple_size_v<decltype(members)>) {
-      refuse("a Verdict of another version of assay cannot be unpickled");
-    }
+    const py::tuple tuple = tuple_of_state(from, std::tuple_size_v<decltype(members)>);
     std::size_t i = 0;
     std::apply([&](auto&... member) { (restore(tuple[i++], member), ...); }, members);
   } else {
@@ -141,7 +162,7 @@ Verdict verdict_of_state(const py::tuple& from) {
   try {
     restore(from, verdict);
   } catch (const py::cast_error&) {
-    refuse("a Verdict of another version of assay cannot be unpickled");
+    refuse_state();
   }
   return verdict;
 }

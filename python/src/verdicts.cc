@@ -95,14 +95,6 @@ py::tuple tuple_of(const Shape& shape) {
   return py::tuple(py::cast(shape));
 }
 
-// Returns the text of the verdict that decides a case's report.
-std::string case_text(const CaseReport& c) {
-  if (!c.error.empty()) return report::explain_error(c);
-  if (c.remark != Remark::kNone) return report::explain_remark(c);
-  if (const Verdict* decides = c.deciding_verdict()) return explain(*decides, c.reproduce);
-  return c.abft ? explain(*c.abft, c.reproduce) : c.because();
-}
-
 void define_mismatch(py::module_& m) {
   py::class_<Mismatch>(m, "Mismatch", "An element outside its bound.")
       .def_property_readonly(
@@ -325,14 +317,15 @@ void define_case_report(py::module_& m) {
           [](const py::object& self) {
             const CaseReport& c = self.cast<const CaseReport&>();
             if (c.passes()) return;
-            raise_unless_pass(c.outcome(), formatted("{}: {}", c.title(), case_text(c)), self);
+            raise_unless_pass(c.outcome(), formatted("{}: {}", c.title(), explain(c)), self);
           },
           kCheckWords);
-  define_texts(report, "Of the verdict that decides, in several lines.", &case_text,
-               [](const CaseReport& c) {
-                 return formatted("<CaseReport {} {}: {}>", c.title(), c.outcome_text(),
-                                  c.because());
-               });
+  define_texts(
+      report, "Of the verdict that decides, in several lines.",
+      [](const CaseReport& c) { return explain(c); },
+      [](const CaseReport& c) {
+        return formatted("<CaseReport {} {}: {}>", c.title(), c.outcome_text(), c.because());
+      });
 }
 
 std::string table_of(const GateResult& r) {

@@ -50,6 +50,15 @@ KERNEL = "double kernel(double a, double b, double c) { return a * b + c; }\n"
 
 
 class Flags(unittest.TestCase):
+    def built(self, project, compiler):
+        """Builds the project with the compiler, and returns the build folder."""
+        build = project / pathlib.Path(compiler).name
+        code, out = configure(project, build, compiler=compiler)
+        self.assertEqual(code, 0, out)
+        code, out = run("ninja", "-C", build)
+        self.assertEqual(code, 0, out)
+        return build
+
     def test_verdicts_of_an_ofast_program(self):
         """A program that is compiled with -Ofast flushes subnormals in the whole process, and assumes that there are no
         NaN and infinity. assay's verdicts in it must be the same as with -O2."""
@@ -62,11 +71,7 @@ class Flags(unittest.TestCase):
         texts = {}
         for compiler in COMPILERS:
             with self.subTest(compiler):
-                build = project / pathlib.Path(compiler).name
-                code, out = configure(project, build, compiler=compiler)
-                self.assertEqual(code, 0, out)
-                code, out = run("ninja", "-C", build)
-                self.assertEqual(code, 0, out)
+                build = self.built(project, compiler)
                 for program in ("plain", "fast"):
                     for mode in ("nearest", "upward"):
                         code, out = run(build / program, mode)
@@ -105,11 +110,7 @@ target_link_libraries(everything PRIVATE assay::matchers assay::command_line)
                 self.assertIn(f"#include <{header}>", text)
         for compiler in COMPILERS:
             with self.subTest(compiler):
-                build = project / pathlib.Path(compiler).name
-                code, out = configure(project, build, compiler=compiler)
-                self.assertEqual(code, 0, out)
-                code, out = run("ninja", "-C", build)
-                self.assertEqual(code, 0, out)
+                build = self.built(project, compiler)
                 code, out = run(build / "everything", build)
                 self.assertEqual(code, 0, out)
                 self.assertIn("everything works\n", out)

@@ -130,7 +130,7 @@ void check_budget(const std::optional<T>& value, T most, std::string_view name,
 void apply_policies(Bound& bound, const Case& c, const BoundRequest& request, bool asked) {
   const std::string where = formatted("case {}", c.name);
   if (const auto equal = c.flag("equal_nan")) bound.nan_equal = *equal;
-  bound.allow_empty = request.allow_empty || c.flag("allow_empty").value_or(false);
+  bound.allow_empty = allows_empty(c, request);
   if (const auto word = c.text("infinity")) bound.infinity = infinity_named(*word, where);
   if (!asked) {
     if (const auto most = c.integer("max_mismatches")) bound.max_mismatches = most;
@@ -275,6 +275,10 @@ ChosenBound default_bound(const Case& c, const Format& output, const BoundReques
         why_no_own));
   }
   return chosen;
+}
+
+bool allows_empty(const Case& c, const BoundRequest& request) {
+  return request.allow_empty || c.flag("allow_empty").value_or(false);
 }
 
 void check_request(const BoundRequest& request) {

@@ -39,6 +39,9 @@ struct BoundRequest {
   const Format* golden = nullptr;
 };
 
+// True if the request or the case lets an output without elements pass.
+bool allows_empty(const Case& test_case, const BoundRequest& request);
+
 // Throws Refusal if a standard of the request, or the machine that it names, is
 // unknown. The message names the nearest known one. Callers use it to report such errors before
 // they read any case.

@@ -8,12 +8,7 @@
 namespace assay {
 namespace {
 
-Check check_of(const CaseReport& report) {
-  const Verdict* decides = report.deciding_verdict();
-  return {report.outcome(), decides != nullptr ? explain(*decides)
-                            : report.abft      ? explain(*report.abft)
-                                               : report.because()};
-}
+Check check_of(const CaseReport& report) { return {report.outcome(), explain(report)}; }
 
 }  // namespace
 

@@ -126,6 +126,13 @@ std::string noted(const GateReport& report) {
 
 }  // namespace
 
+std::string explain(const CaseReport& c) {
+  if (!c.error.empty()) return explain_error(c);
+  if (c.remark != Remark::kNone) return explain_remark(c);
+  if (const Verdict* decides = c.deciding_verdict()) return explain(*decides, c.reproduce);
+  return c.abft ? explain(*c.abft, c.reproduce) : c.because();
+}
+
 std::string standard_text(const Bound& bound) {
   if (bound.origin == "case" && bound.standard == "custom") return "case's own";
   const bool unasked = bound.origin == "case" || bound.origin == "operator" ||

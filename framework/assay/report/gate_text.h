@@ -43,6 +43,10 @@ std::string explain_error(const CaseReport& c);
 // and the failure of its elements if there is one.
 std::string explain_remark(const CaseReport& c);
 
+// Returns the text of what decides a case: why it could not be read, its remark, or the failure
+// text of the verdict or the checksums.
+std::string explain(const CaseReport& c);
+
 // Returns the standard of a bound. If the user chose none, the text also has its origin: "torch",
 // "case's own", "accumulation (operator)", "triton_ascend (default)".
 std::string standard_text(const Bound& bound);
