@@ -1,5 +1,8 @@
 """Checks how a program that assay builds is hardened: hardening_test.py PROGRAM (docs/reliability.md). Skipped
-if readelf is not installed."""
+if readelf is not installed.
+
+The program must have no thread_local object with a destructor: glibc ends the program if it cannot
+allocate the few bytes in which it registers the destructor."""
 
 import shutil
 import subprocess
@@ -24,6 +27,7 @@ def main():
                                          for line in segments.splitlines()),
         "the stack's protector": "__stack_chk_fail" in symbols,
         "functions that know sizes": "_chk@" in symbols,
+        "threads that end without destructors": "__cxa_thread_atexit" not in symbols,
     }.items() if not is_there]
     print(f"{program} lacks " + ", ".join(missing) if missing else f"{program} is hardened")
     return 1 if missing else 0

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/index.h"
 #include "assay/base/parallel.h"
+#include "assay/base/pool.h"
 #include "assay/base/text.h"
 #include "assay/cases/attention_shape.h"
 #include "assay/machine/machine.h"
@@ -413,7 +415,9 @@ class Checker {
                   CheckTally& tally) const {
     // The block keeps its memory for the next call, because allocating it again costs more than the
     // sums.
-    thread_local Block block;
+    static auto& pool = *new Pool<Block>([] { return std::make_unique<Block>(); });
+    const auto taken = pool.take();
+    Block& block = *taken;
     fill(first, count, block);
     std::vector<double> c(at(a_.width));
     for (std::int64_t i = 0; i < count; ++i) {

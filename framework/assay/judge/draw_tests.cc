@@ -4,9 +4,11 @@
 #include <boost/math/special_functions/beta.hpp>
 #include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
+#include <memory>
 #include <numeric>
 #include <utility>
 
+#include "assay/base/pool.h"
 #include "assay/base/random.h"
 #include "assay/base/text.h"
 
@@ -67,7 +69,15 @@ double function_resolution(std::int64_t n, double limit) {
 DrawTest function_test(const Draws& draws, double) {
   // If there are few draws, allocating the counters would take most of the time. So the counters
   // are kept between calls, all of them 0.
-  thread_local std::vector<std::int64_t> lows(kSteps + 1), highs(kSteps + 1);
+  struct Counters {
+    std::vector<std::int64_t> lows, highs;
+  };
+  static auto& pool = *new Pool<Counters>([] {
+    const std::vector<std::int64_t> none(kSteps + 1);
+    return std::make_unique<Counters>(Counters{none, none});
+  });
+  const auto counters = pool.take();
+  auto& [lows, highs] = *counters;
   for (const double u : draws.low) ++lows[step_of(u)];
   for (const double u : draws.high) ++highs[step_of(u)];
   const auto n = static_cast<double>(draws.low.size());

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <iterator>
 #include <limits>
+#include <mutex>
 #include <numeric>
 #include <utility>
 
@@ -105,8 +106,31 @@ Histogram histogram_of(const Bins& bins, std::size_t begin, std::size_t count, i
   return h;
 }
 
-// Empty tables that a finished pass of this thread left. The next pass need not clear new ones.
-thread_local std::vector<std::uint16_t> spare_tables;
+// Empty tables that finished passes left. The next pass need not clear new ones.
+class SpareTables {
+ public:
+  std::vector<std::uint16_t> take() {
+    const std::lock_guard lock(mutex_);
+    if (spare_.empty()) return std::vector<std::uint16_t>(simd::kTableCounters);
+    std::vector<std::uint16_t> taken = std::move(spare_.back());
+    spare_.pop_back();
+    return taken;
+  }
+
+  void give_back(std::vector<std::uint16_t> tables) {
+    const std::lock_guard lock(mutex_);
+    spare_.push_back(std::move(tables));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::vector<std::uint16_t>> spare_;
+};
+
+SpareTables& spare_tables() {
+  static auto& spare = *new SpareTables;
+  return spare;
+}
 
 // Returns x / y, or 0 if both are 0, because then there is no error.
 double share(Quad x, Quad y) { return x == 0 ? 0 : static_cast<double>(x / y); }
@@ -133,8 +157,7 @@ MetricsPass::MetricsPass(const Format& output, const Bound& bound, const Metrics
       is_complex_(output.is_complex()),
       spec_(spec_of(*format_, bound, wanted.parts)) {
   if (has_tables()) {
-    tables_ = std::exchange(spare_tables, {});
-    if (tables_.empty()) tables_.resize(simd::kTableCounters);
+    tables_ = spare_tables().take();
   } else {
     quantiles_ = wanted.quantiles;
   }
@@ -481,8 +504,7 @@ void MetricsPass::finish() {
   rounded_sums_ = rounding_ = {};
   if (!has_tables()) return;
   empty_tables();
-  spare_tables = std::move(tables_);
-  tables_.clear();
+  spare_tables().give_back(std::exchange(tables_, {}));
 }
 
 void MetricsPass::merge(const MetricsPass& later) {

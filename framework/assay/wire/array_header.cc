@@ -112,7 +112,7 @@ ArrayHeader read_raw_header(const std::string& text) {
 }
 
 std::string raw_header(const std::string& dtype, const Shape& shape) {
-  Json header;
+  Json header = Json::object();
   header["dtype"] = dtype;
   header["shape"] = shape;
   return header.dump() + "\n";

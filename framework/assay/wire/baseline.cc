@@ -11,7 +11,7 @@ namespace assay::wire {
 namespace {
 
 Json entry_json(const BaselineEntry& e) {
-  Json entry;
+  Json entry = Json::object();
   if (!e.file.empty()) entry["file"] = e.file;
   entry["case"] = e.name;
   if (!e.source_name.empty()) entry["source_name"] = e.source_name;

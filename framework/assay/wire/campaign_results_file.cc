@@ -315,7 +315,7 @@ void add_seen(Json& json, const campaign::SeenFaults& seen) {
 }
 
 Json series_json(const campaign::Cell& cell, const campaign::SeriesResult& s) {
-  Json json;
+  Json json = Json::object();
   if (s.series.bit >= 0) {
     json["bit"] = s.series.bit;
     json["direction"] = fault::word_of(s.series.direction);

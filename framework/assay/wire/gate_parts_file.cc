@@ -25,7 +25,7 @@ using CaseEntries = std::vector<Json>;
 
 struct Part {
   std::string name;
-  Json head;  // without its cases
+  Json head = Json::object();  // without its cases
   int index = 0, count = 0;
   std::vector<CaseEntries> cases = {};
 };

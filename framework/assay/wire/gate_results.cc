@@ -214,7 +214,7 @@ std::string verdict_json(const Verdict& verdict) {
 namespace {
 
 Json case_json(const CaseReport& c, JsonMetrics metrics) {
-  Json entry;
+  Json entry = Json::object();
   if (!c.file.empty()) entry["file"] = c.file;
   entry.update({{"case", c.name},
                 {"op", c.op},

@@ -22,9 +22,9 @@ namespace {
 class Hdf5Source : public CopySource {
  public:
   Hdf5Source(const std::string& path, hid_t file)
-      : file_(h5::file(file)), reader_(path, file, dataset_size_cap()), heap_(heap_of(file)) {
-    H5Iinc_ref(file);
-  }
+      : file_(h5::file(H5Iinc_ref(file) < 0 ? H5I_INVALID_HID : file)),
+        reader_(path, file, dataset_size_cap()),
+        heap_(heap_of(file)) {}
 
   std::vector<std::string> links_in(const std::string& group) override {
     return reader_.links_in(group);
@@ -158,13 +158,13 @@ class Hdf5Source : public CopySource {
 
   static Handle properties_for_fixed(hid_t created) {
     Handle properties = h5::properties(H5Pcopy(created));
-    H5Pset_obj_track_times(properties.get(), false);
+    h5::require(H5Pset_obj_track_times(properties.get(), false));
     // Early allocation is not copied, because a hostile shape would then allocate space for
     // elements that do not exist.
     H5D_alloc_time_t time = H5D_ALLOC_TIME_DEFAULT;
-    H5Pget_alloc_time(created, &time);
+    h5::require(H5Pget_alloc_time(created, &time));
     if (time == H5D_ALLOC_TIME_EARLY && H5Pget_layout(created) != H5D_COMPACT) {
-      H5Pset_alloc_time(properties.get(), H5D_ALLOC_TIME_DEFAULT);
+      h5::require(H5Pset_alloc_time(properties.get(), H5D_ALLOC_TIME_DEFAULT));
     }
     return properties;
   }
@@ -173,11 +173,11 @@ class Hdf5Source : public CopySource {
   // fill value would hold a reference into the other file.
   static Handle properties_for_variable(hid_t created) {
     Handle properties = h5::properties(H5Pcreate(H5P_DATASET_CREATE));
-    H5Pset_obj_track_times(properties.get(), false);
+    h5::require(H5Pset_obj_track_times(properties.get(), false));
     hsize_t chunk[H5S_MAX_RANK];
     if (H5Pget_layout(created) == H5D_CHUNKED) {
       const int rank = H5Pget_chunk(created, H5S_MAX_RANK, chunk);
-      H5Pset_chunk(properties.get(), rank, chunk);
+      h5::require(H5Pset_chunk(properties.get(), rank, chunk));
     }
     return properties;
   }
@@ -317,7 +317,7 @@ class PlainSource : public CopySource {
     std::vector<std::byte> elements(size_of(from));
     if (!objects_->read(from, 0, elements.size(), elements.data())) throw changed(object);
     const Handle created = h5::properties(H5Pcreate(H5P_DATASET_CREATE));
-    H5Pset_obj_track_times(created.get(), false);
+    h5::require(H5Pset_obj_track_times(created.get(), false));
     Handle copy = h5::dataset(H5Dcreate2(to, link.c_str(), type.get(), space.get(), H5P_DEFAULT,
                                          created.get(), H5P_DEFAULT));
     const bool copied =

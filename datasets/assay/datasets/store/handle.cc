@@ -1,5 +1,7 @@
 #include "assay/datasets/store/handle.h"
 
+#include <stdexcept>
+
 #include "assay/base/text.h"
 
 namespace assay::h5 {
@@ -40,6 +42,13 @@ void push_error(const std::string& why) {
 }
 
 std::string last_error() { return take_error().text; }
+
+void require(int result) {
+  if (result >= 0) return;
+  const Innermost error = take_error();
+  throw std::runtime_error(formatted("the HDF5 library failed{}{}", error.is_memory ? " for lack of memory" : "",
+                        error.text.empty() ? "" : formatted(" ({})", error.text)));
+}
 
 bool damage_was_seen() { return damage_seen; }
 void note_damage() { damage_seen = true; }

@@ -143,7 +143,7 @@ hid_t driver() {
 Handle read_access(int fd, bool lock) {
   Handle access = properties(H5Pcreate(H5P_FILE_ACCESS));
   const Source source{fd, lock};
-  H5Pset_driver(access.get(), driver(), &source);
+  require(H5Pset_driver(access.get(), driver(), &source));
   return access;
 }
 

@@ -31,17 +31,17 @@ Handle float_type(const Format& f) {
   const auto bits = static_cast<std::size_t>(f.bits);
   const auto exponent = static_cast<std::size_t>(f.exponent_bits);
   const auto mantissa = static_cast<std::size_t>(f.mantissa_bits());
-  H5Tset_fields(t.get(), bits - 1, mantissa, exponent, 0, mantissa);
-  H5Tset_precision(t.get(), bits);
-  H5Tset_size(t.get(), static_cast<std::size_t>(f.storage_bytes));
-  H5Tset_ebias(t.get(), static_cast<std::size_t>(f.bias));
+  require(H5Tset_fields(t.get(), bits - 1, mantissa, exponent, 0, mantissa));
+  require(H5Tset_precision(t.get(), bits));
+  require(H5Tset_size(t.get(), static_cast<std::size_t>(f.storage_bytes)));
+  require(H5Tset_ebias(t.get(), static_cast<std::size_t>(f.bias)));
   return t;
 }
 
 Handle integer_type(int bytes, bool is_signed) {
   Handle t = type(H5Tcopy(is_signed ? H5T_STD_I64LE : H5T_STD_U64LE));
-  H5Tset_precision(t.get(), static_cast<std::size_t>(8 * bytes));
-  H5Tset_size(t.get(), static_cast<std::size_t>(bytes));
+  require(H5Tset_precision(t.get(), static_cast<std::size_t>(8 * bytes)));
+  require(H5Tset_size(t.get(), static_cast<std::size_t>(bytes)));
   return t;
 }
 
@@ -55,7 +55,7 @@ Handle complex_type(const Format& f) {
   const PartNames& names = f.name == "complex32" ? kLongParts : kParts;
   Handle t = type(H5Tcreate(H5T_COMPOUND, static_cast<std::size_t>(f.storage_bytes)));
   for (std::size_t i = 0; i < 2; ++i) {
-    H5Tinsert(t.get(), names[i], i * H5Tget_size(part.get()), part.get());
+    require(H5Tinsert(t.get(), names[i], i * H5Tget_size(part.get()), part.get()));
   }
   return t;
 }
@@ -137,7 +137,7 @@ std::string words(hid_t t) {
   }
   if (kind == H5T_FLOAT) {
     std::size_t s, e, es, m, ms;
-    H5Tget_fields(t, &s, &e, &es, &m, &ms);
+    require(H5Tget_fields(t, &s, &e, &es, &m, &ms));
     return formatted("a {}-bit float (exponent {} bits, mantissa {}, bias {})", bits, es, ms,
                      H5Tget_ebias(t));
   }
@@ -157,9 +157,9 @@ Handle stored_type(const Format& f) {
 
 Handle string_type(std::size_t bytes, H5T_str_t padding, H5T_cset_t encoding) {
   Handle t = type(H5Tcopy(H5T_C_S1));
-  H5Tset_size(t.get(), bytes);
-  H5Tset_strpad(t.get(), padding);
-  H5Tset_cset(t.get(), encoding);
+  require(H5Tset_size(t.get(), bytes));
+  require(H5Tset_strpad(t.get(), padding));
+  require(H5Tset_cset(t.get(), encoding));
   return t;
 }
 
@@ -238,7 +238,7 @@ Messages messages_of(const Format& f) {
   for (const Handle& t : types) {
     for (const H5T_order_t order : {H5T_ORDER_LE, H5T_ORDER_BE}) {
       if (H5Tget_class(t.get()) != H5T_COMPOUND) {
-        H5Tset_order(t.get(), order);
+        require(H5Tset_order(t.get(), order));
       } else if (order == H5T_ORDER_BE) {
         continue;
       }
@@ -253,8 +253,8 @@ Messages messages_of(const Format& f) {
 Handle bool_enum() {
   Handle t = type(H5Tenum_create(H5T_STD_I8LE));
   const signed char no = 0, yes = 1;
-  H5Tenum_insert(t.get(), "FALSE", &no);
-  H5Tenum_insert(t.get(), "TRUE", &yes);
+  require(H5Tenum_insert(t.get(), "FALSE", &no));
+  require(H5Tenum_insert(t.get(), "TRUE", &yes));
   return t;
 }
 
@@ -309,7 +309,7 @@ TypeMatch match_type(hid_t t, const Format& f) {
   } else if (!f.is_complex() && (kind == H5T_INTEGER || kind == H5T_FLOAT)) {
     for (const Handle& readable : readable_types(f)) {
       for (const H5T_order_t order : {H5T_ORDER_LE, H5T_ORDER_BE}) {
-        H5Tset_order(readable.get(), order);
+        require(H5Tset_order(readable.get(), order));
         if (H5Tequal(t, readable.get()) <= 0) continue;
         match.ok = true;
         match.swap_bytes = order == H5T_ORDER_BE && f.storage_bytes > 1;

@@ -27,7 +27,7 @@ herr_t keep_reference(hid_t from, hid_t to, H5T_cdata_t* what, std::size_t, std:
 Handle reference_type(const GlobalHeap& heap) {
   const auto made = [](std::size_t bytes) {
     Handle opaque = type(H5Tcreate(H5T_OPAQUE, bytes));
-    H5Tset_tag(opaque.get(), kReferenceTag);
+    require(H5Tset_tag(opaque.get(), kReferenceTag));
     return opaque;
   };
   static const herr_t registered = [&] {
@@ -188,7 +188,7 @@ Handle stored_type_of(hid_t t, const GlobalHeap& heap) {
       for (const unsigned i : members_in_order(t)) {
         char* const name = H5Tget_member_name(t, i);
         const Handle member = stored_type_of(type(H5Tget_member_type(t, i)).get(), heap);
-        H5Tinsert(compound.get(), name, layout.parts[part++].stored_at, member.get());
+        require(H5Tinsert(compound.get(), name, layout.parts[part++].stored_at, member.get()));
         H5free_memory(name);
       }
       return compound;

@@ -123,9 +123,9 @@ hid_t driver() {
 
 Handle write_access(int fd, int* error) {
   Handle access = properties(H5Pcreate(H5P_FILE_ACCESS));
-  H5Pset_libver_bounds(access.get(), H5F_LIBVER_EARLIEST, H5F_LIBVER_V110);
+  require(H5Pset_libver_bounds(access.get(), H5F_LIBVER_EARLIEST, H5F_LIBVER_V110));
   const Destination to{fd, error};
-  H5Pset_driver(access.get(), driver(), &to);
+  require(H5Pset_driver(access.get(), driver(), &to));
   return access;
 }
 

@@ -113,6 +113,12 @@ struct DatasetWriter::Impl {
     open_object.reset();
   }
 
+  // Does nothing if the object, which is open as `at`, has no such attribute.
+  void delete_attribute(hid_t at, const std::string& object, const std::string& name) {
+    if (H5Aexists(at, name.c_str()) == 0) return;
+    if (H5Adelete(at, name.c_str()) < 0) fail(object, formatted("cannot lose its {}", name));
+  }
+
   // Writes an attribute of an object. Strings get a variable length, because h5py returns these as
   // str.
   void write_attribute(const std::string& object, const std::string& name, const Attribute& value) {
@@ -121,7 +127,7 @@ struct DatasetWriter::Impl {
   // Writes an attribute of an object, which is open as `at`.
   void write_attribute(hid_t at, const std::string& object, const std::string& name,
                        const Attribute& value) {
-    if (H5Aexists(at, name.c_str()) > 0) H5Adelete(at, name.c_str());
+    delete_attribute(at, object, name);
     const h5::Handle* type = &number_type;
     const void* data = nullptr;
     const char* characters = nullptr;
@@ -154,7 +160,7 @@ struct DatasetWriter::Impl {
 
   h5::Handle with_parents() const {
     h5::Handle links = h5::properties(H5Pcreate(H5P_LINK_CREATE));
-    H5Pset_create_intermediate_group(links.get(), 1);
+    h5::require(H5Pset_create_intermediate_group(links.get(), 1));
     return links;
   }
 
@@ -168,9 +174,9 @@ struct DatasetWriter::Impl {
         bytes = (bytes + 1) / 2;
       }
     }
-    H5Pset_chunk(created, static_cast<int>(chunk.size()), chunk.data());
-    H5Pset_shuffle(created);
-    H5Pset_deflate(created, 6);
+    h5::require(H5Pset_chunk(created, static_cast<int>(chunk.size()), chunk.data()));
+    h5::require(H5Pset_shuffle(created));
+    h5::require(H5Pset_deflate(created, 6));
   }
 
   // ------------------------------------------------------------------- copying
@@ -266,9 +272,8 @@ struct DatasetWriter::Impl {
           copy_attributes(source, object, opened(object), known);
           for (const char* word : {"absent", "pending"}) {
             sums.erase(object, word);
-            H5Adelete(opened(object), word);
+            delete_attribute(opened(object), object, word);
           }
-          H5Eclear2(H5E_DEFAULT);
         }
         continue;
       }
@@ -340,7 +345,7 @@ struct DatasetWriter::Impl {
     const h5::Handle type = h5::stored_type(*view.format);
     const h5::Handle created = h5::properties(H5Pcreate(H5P_DATASET_CREATE));
     // HDF5 would store the time of writing. Without it, the same content produces the same file.
-    H5Pset_obj_track_times(created.get(), false);
+    h5::require(H5Pset_obj_track_times(created.get(), false));
     if (compress && view.size() >= kMinCompressed) set_chunks(created.get(), view);
     bool overwrite = false;
     if (exists(object)) {
