@@ -46,8 +46,9 @@ std::string last_error() { return take_error().text; }
 void require(int result) {
   if (result >= 0) return;
   const Innermost error = take_error();
-  throw std::runtime_error(formatted("the HDF5 library failed{}{}", error.is_memory ? " for lack of memory" : "",
-                        error.text.empty() ? "" : formatted(" ({})", error.text)));
+  throw std::runtime_error(formatted("the HDF5 library failed{}{}",
+                                     error.is_memory ? " for lack of memory" : "",
+                                     error.text.empty() ? "" : formatted(" ({})", error.text)));
 }
 
 bool damage_was_seen() { return damage_seen; }

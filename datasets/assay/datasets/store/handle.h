@@ -55,8 +55,8 @@ void quiet_hdf5();
 // if there is no message.
 std::string last_error();
 
-// Throws std::runtime_error with HDF5's own message if `result`, which a function of HDF5 returned, is negative.
-// For functions that fail only if there is no memory, or after such a failure.
+// Throws std::runtime_error with HDF5's own message if `result`, which a function of HDF5 returned,
+// is negative. For functions that fail only if there is no memory, or after such a failure.
 void require(int result);
 
 // Adds assay's own reason to HDF5's error stack, where last_error() finds it.
