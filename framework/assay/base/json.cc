@@ -38,6 +38,18 @@ constexpr int kDeepest = 256;
 
 }  // namespace
 
+Json& object_in(Json& parent, const std::string& key) {
+  Json& member = parent[key];
+  if (member.is_null()) member = Json::object();
+  return member;
+}
+
+Json& array_in(Json& parent, const std::string& key) {
+  Json& member = parent[key];
+  if (member.is_null()) member = Json::array();
+  return member;
+}
+
 Json number(double value) {
   if (std::isnan(value)) return "nan";
   return std::isfinite(value) ? Json(value) : Json(number_text(value));

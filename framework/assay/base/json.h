@@ -25,6 +25,12 @@ Json number(double value);
 // Returns the value of one of the strings "nan", "inf" and "-inf", or nothing for all other JSON.
 std::optional<double> special_number(const Json& value);
 
+// Return the member of an object, which becomes an empty object or an empty array if it is not
+// there. `parent[key][name]` would end the program if there is no memory for the new object,
+// because of a mistake in nlohmann-json 3.11.2.
+Json& object_in(Json& parent, const std::string& key);
+Json& array_in(Json& parent, const std::string& key);
+
 // Returns a list of what `make` returns for each row.
 template <typename Rows, typename Make>
 Json list_json(const Rows& rows, const Make& make) {

@@ -15,12 +15,14 @@ namespace {
 
 constexpr std::string_view kInFile = ".json:";  // stands between a file's path and a name
 
+using json::array_in;
 using json::check_keys;
 using json::count_of;
 using json::dumped;
 using json::Json;
 using json::list_in;
 using json::number_of;
+using json::object_in;
 using json::parse_json;
 using json::text_of;
 using json::wrong;
@@ -298,15 +300,14 @@ Json dtypes_json(const Standard& standard) {
   }
   std::map<std::pair<std::string_view, int>, std::size_t> places;  // of groups
   for (const LimitRow& row : standard.limits) {
-    Json& dtype = dtypes[std::string(row.dtype)];
+    Json& dtype = object_in(dtypes, std::string(row.dtype));
     const std::string name(statistic_name(row.limit.statistic));
     if (row.limit.group == 0) {
-      dtype["limits"][name] = limit_json(row);
+      object_in(dtype, "limits")[name] = limit_json(row);
       continue;
     }
-    Json& groups = dtype["any_of"];
-    const auto [place, added] =
-        places.try_emplace({row.dtype, row.limit.group}, groups.is_null() ? 0 : groups.size());
+    Json& groups = array_in(dtype, "any_of");
+    const auto [place, added] = places.try_emplace({row.dtype, row.limit.group}, groups.size());
     if (added) groups.push_back(Json::object());
     groups[place->second][name] = limit_json(row);
   }

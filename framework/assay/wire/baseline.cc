@@ -24,7 +24,8 @@ Json entry_json(const BaselineEntry& e) {
     const auto value = e.metrics.find(std::string(metric));
     if (value == e.metrics.end()) continue;
     const auto [low, high] = value->second;
-    entry["metrics"][value->first] = e.repeats > 1 ? Json{number(low), number(high)} : number(high);
+    object_in(entry, "metrics")[value->first] =
+        e.repeats > 1 ? Json{number(low), number(high)} : number(high);
   }
   return entry;
 }

@@ -390,7 +390,7 @@ std::string campaign_json(const campaign::Plan& plan,
       c["case"] = cell.case_name;
     }
     for (const auto& attribute : cell.attributes) {
-      std::visit([&](const auto& value) { c["attributes"][attribute.first] = value; },
+      std::visit([&](const auto& value) { object_in(c, "attributes")[attribute.first] = value; },
                  attribute.second);
     }
     c["matrices"] = result.matrices;
@@ -413,7 +413,7 @@ std::string campaign_json(const campaign::Plan& plan,
       for (const campaign::SeriesResult& s : g.series)
         gate["faults"].push_back(series_json(cell, s));
       for (const campaign::ClassResult& of : g.classes) {
-        add_seen(gate["classes"].emplace_back(Json{{"class", of.name}}), of);
+        add_seen(array_in(gate, "classes").emplace_back(Json{{"class", of.name}}), of);
       }
       Json beside = published_json(published, cell.name, g.gate);
       if (!beside.empty()) gate["published"] = std::move(beside);

@@ -245,7 +245,7 @@ Json case_json(const CaseReport& c, JsonMetrics metrics) {
       if (m.abft) mutation["abft"] = outcome_word(*m.abft);
       mutation["caught"] = m.caught();
     }
-    entry["mutations"].push_back(std::move(mutation));
+    array_in(entry, "mutations").push_back(std::move(mutation));
   }
   entry["seconds"] = c.seconds;
   entry["reproduce"] = c.reproduce;

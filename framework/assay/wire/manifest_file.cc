@@ -121,7 +121,7 @@ std::string manifest_text(const Manifest& manifest) {
     }
     if (!c.machines.empty()) object["machines"] = c.machines;
     for (const auto& [output, attributes] : c.outputs) {
-      object["results"][output] = attributes_json(attributes);
+      json::object_in(object, "results")[output] = attributes_json(attributes);
     }
     json["cases"].push_back(std::move(object));
   }
