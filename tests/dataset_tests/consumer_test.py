@@ -127,7 +127,6 @@ add_subdirectory([==[{SOURCE}]==] assay)
         code, out = configure(project, project / "build")
         self.assertEqual(code, 0, out)
         # float_environment.cc refuses to compile with fast-math. It compiles here, so the user's flag does not reach
-        # it.
         # it. exact.cc has integers of 128 bits, which are no part of standard C++.
         code, out = run("ninja", "-C", project / "build",
                         *[f"assay/CMakeFiles/assay_framework.dir/framework/assay/{source}.cc.o"

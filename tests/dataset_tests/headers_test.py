@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests the headers as they are installed. The list names the promised ones, at most 25. Their own includes are in
-assay/detail, or of the standard library, or what ALLOWED lists. They contain no floating-point arithmetic. Each compiles
-separately with one compiler, and all compile in one file with every compiler.
+assay/detail, or of the standard library, or what ALLOWED lists. They contain no floating-point arithmetic. Each promised
+one compiles separately with one compiler (the class Alone: each of all), and all compile in one file with every compiler.
 
     headers_test.py SOURCE BUILD CMAKE COMPILER[,COMPILER...] [TEST...]
 
@@ -52,6 +52,28 @@ def all_headers():
 
 def includes(header):
     return re.findall(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', (INCLUDE / header).read_text(), re.M)
+
+
+def compile_headers(test, separately, in_one_file):
+    """Compiles each header of `separately` with one compiler. If asked, compiles all together with every compiler."""
+    together = "".join(f"#include <{h}>\n" for h in all_headers())
+    # A header that lacks an include fails with every compiler. So only the last compiler, which
+    # is the fastest if there are several, compiles each header separately.
+    alone = [(h, f"#include <{h}>\n#include <{h}>\n") for h in separately]
+    whole = [("all", together), ("all, Eigen first", "#include <Eigen/Core>\n" + together)] if in_one_file else []
+    tasks = [(COMPILERS[-1], text) for text in alone] + list(itertools.product(COMPILERS, whole))
+
+    def compile(task):
+        i, (compiler, (name, text)) = task
+        source = ROOT / f"alone{i}.cc"
+        source.write_text(text + "int main() {}\n")
+        return f"{name} with {compiler}", *run(compiler, "-std=c++20", "-fsyntax-only", *WARNINGS, "-I", INCLUDE,
+                                               "-isystem", EIGEN, "-isystem", CUDA, source)
+
+    with multiprocessing.pool.ThreadPool(len(os.sched_getaffinity(0))) as pool:
+        for name, code, out in pool.map(compile, enumerate(tasks), chunksize=1):
+            with test.subTest(name):
+                test.assertEqual(code, 0, out)
 
 
 class Headers(unittest.TestCase):
@@ -154,25 +176,8 @@ int main() {{
             for name in ("hid_t", "H5", "nlohmann", "hwy", "CLI::", "fmt::"):
                 self.assertNotIn(name, text, header)
 
-    def test_each_compiles_alone_and_all_in_one_file(self):
-        together = "".join(f"#include <{h}>\n" for h in all_headers())
-        # A header that lacks an include fails with every compiler. So only the last compiler, which
-        # is the fastest if there are several, compiles each header separately.
-        alone = [(h, f"#include <{h}>\n#include <{h}>\n") for h in all_headers()]
-        whole = [("all", together), ("all, Eigen first", "#include <Eigen/Core>\n" + together)]
-        tasks = [(COMPILERS[-1], text) for text in alone] + list(itertools.product(COMPILERS, whole))
-
-        def compile(task):
-            i, (compiler, (name, text)) = task
-            source = ROOT / f"alone{i}.cc"
-            source.write_text(text + "int main() {}\n")
-            return f"{name} with {compiler}", *run(compiler, "-std=c++20", "-fsyntax-only", *WARNINGS, "-I", INCLUDE,
-                                                   "-isystem", EIGEN, "-isystem", CUDA, source)
-
-        with multiprocessing.pool.ThreadPool(len(os.sched_getaffinity(0))) as pool:
-            for name, code, out in pool.map(compile, enumerate(tasks), chunksize=1):
-                with self.subTest(name):
-                    self.assertEqual(code, 0, out)
+    def test_each_promised_one_compiles_alone_and_all_in_one_file(self):
+        compile_headers(self, promised(), in_one_file=True)
 
     @unittest.skipUnless(platform.machine() == "x86_64" and "clang" not in COMPILER, "reads what g++ writes for x86-64")
     def test_they_hold_no_arithmetic(self):
@@ -195,6 +200,11 @@ int main() {{
                 bad.add(here)
         self.assertGreater(len(functions), 30)
         self.assertEqual(bad, {"_ZN5assay5foundEd"})
+
+
+class Alone(unittest.TestCase):
+    def test_each_of_all_headers_compiles_alone(self):
+        compile_headers(self, all_headers(), in_one_file=False)
 
 
 if __name__ == "__main__":

@@ -229,7 +229,8 @@ TEST_F(Identify, UndecidedNamesTheProbesThatDecide) {
   EXPECT_THAT(run(command + " -q"), Exits(0));
   EXPECT_THAT(run("assay emulate probes.h5 --machine hopper --out p.h5 -q"), Exits(0));
   EXPECT_THAT(run("assay identify p.h5 --json j.json -q"), testing::_);
-  for (const nlohmann::json& c : json("j.json")["cases"]) EXPECT_NE(c["outcome"], "none") << c;
+  const nlohmann::json after = json("j.json");
+  for (const nlohmann::json& c : after["cases"]) EXPECT_NE(c["outcome"], "none") << c;
   EXPECT_THAT(run("assay probes float16 --shape 4,0,8 --out q.h5"),
               Exits(2, "error: the sizes M, K and N of probes must be at least 1"));
 }
