@@ -19,7 +19,7 @@ assay_needed=(
 )
 # Beside these, what tests start. A test whose program is missing is skipped, which CI counts as a failure.
 # shellcheck disable=SC2034  # read by ./check and .ci/run
-assay_needed_by_tests=(dpkg-dev file git groff-base strace zsh chromium cppcheck python3-torch doctest-dev catch2)
+assay_needed_by_tests=(dpkg-dev file git groff-base strace zsh chromium cppcheck doxygen python3-torch doctest-dev catch2)
 
 say() { printf '%s: %s\n' "$assay_name" "$*"; }
 

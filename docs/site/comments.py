@@ -3,8 +3,9 @@
 
     comments.py HEADER
 
-A block of // lines describes what follows it, up to the next empty line. A // after code describes that code. Indented
-lines of a comment are code. All else is plain text, in which no character has a meaning for Doxygen."""
+A block of // lines describes what follows it, up to the next empty line or the next comment. A // after code describes
+that code. Indented lines of a comment, and what is between backticks, are code. All else is plain text, in which no
+character has a meaning for Doxygen."""
 
 import re
 import sys
@@ -14,7 +15,11 @@ LONE = re.compile(r"\s*((template|struct|class|enum|namespace|union|public|priva
 
 
 def escaped(text):
-    return re.sub(r"([@\\<>#%&$*~|`\[\]])", r"\\\1", text)
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # code that goes on in another line
+        parts = [r"\`".join(parts)]
+    return "`".join(part if i % 2 else re.sub(r"([@\\<>#%&$*~|\[\]])", r"\\\1", part)
+                    for i, part in enumerate(parts))
 
 
 def block(lines):
@@ -35,7 +40,8 @@ def described(lines, begin):
     indent = len(lines[begin]) - len(lines[begin].lstrip()) if begin < len(lines) else 0
     end = begin
     while end < len(lines) and lines[end].strip() and not COMMENT.fullmatch(lines[end]):
-        if len(lines[end]) - len(lines[end].lstrip()) < indent or LONE.match(lines[end]):
+        if len(lines[end]) - len(lines[end].lstrip()) < indent or LONE.match(lines[end]) or trailing(
+                lines[end]) != lines[end]:
             break
         end += 1
     return end
