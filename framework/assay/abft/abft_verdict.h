@@ -67,6 +67,7 @@ struct CheckCounts {
   void add(const CheckCounts& other);
 };
 
+// The verdict on one output by checksums: the outcome, its reason, and the counts of its checks.
 struct AbftVerdict : CheckCounts {
   Outcome outcome = Outcome::kPass;
   std::string because;             // the reason for the outcome, in one line

@@ -30,6 +30,8 @@ struct Residual {
   static Residual sums(const TensorView& r) { return {Kind::kSums, r}; }
 };
 
+// The checker of a matrix product C = A B by checksums, or of a C by a golden result. One checker
+// can judge any number of results C.
 class AbftChecker {
  public:
   // a is M x K, b is K x N, and the optional bias has N float64 values. Any strides are allowed.

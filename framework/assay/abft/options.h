@@ -8,6 +8,8 @@
 
 namespace assay::abft {
 
+// The threshold that a check uses, the machine's way of summing, and the limits on the check's
+// work.
 struct AbftOptions {
   ThresholdSpec spec = parse_threshold(kDefaultThreshold);
   // The way in which the machine sums. Null means float32 in any order.

@@ -23,11 +23,13 @@ struct ThresholdSpec;
 // The precision in which the checksums are computed and compared. The table arithmetics() describes
 // each.
 enum class Arithmetic : std::uint8_t { kFloat64, kFloat32, kHiLo, kOutput, kMachine };
+// A row of the table of these precisions.
 struct ArithmeticRow {
   Arithmetic arithmetic;
   std::string_view name;
   std::string_view summary;
 };
+// Return all rows of the table, and the name in one of them, such as "hi_lo".
 std::span<const ArithmeticRow> arithmetics();
 std::string_view arithmetic_name(Arithmetic arithmetic);
 
@@ -87,8 +89,10 @@ struct Threshold {
   int checks_each() const { return takes_residuals ? 2 : 1; }
   std::string_view default_variant() const { return variants.empty() ? "" : variants[0].name; }
 };
+// Returns all rows of the table.
 std::span<const Threshold> thresholds();
 
+// The name of the threshold that is used if nothing names another one.
 inline constexpr std::string_view kDefaultThreshold = "rounding_variance";
 
 // The rule by which v_abft computes the deviation of a row of n values with mean mu.

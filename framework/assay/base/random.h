@@ -24,6 +24,7 @@ std::uint64_t substream(std::uint64_t stream, std::uint64_t part);
 struct NormalPair {
   double first, second;
 };
+// Returns the pair for a number that gives its radius and a number that gives its angle.
 NormalPair normal_pair(double radius_draw, double angle_draw);
 
 // Returns a number with Student's t distribution with nu (at least 0.5) degrees of freedom, from

@@ -15,8 +15,9 @@ namespace assay::campaign {
 struct Rate {
   std::int64_t events = 0, trials = 0;
 };
-// events / trials
+// Returns events / trials.
 double share_of(Rate rate);
+// A confidence interval of a rate.
 struct Interval {
   double low = 0, high = 1;
 };
@@ -55,6 +56,7 @@ struct ClusteredRate {
   // interval of the trials.
   std::optional<Interval> interval;
 };
+// The smallest number of clusters for which clustered_rate() gives a deviation and an interval.
 inline constexpr std::int64_t kLeastClusters = 4;
 // Returns the rate of all clusters. Without any trials the result is empty, and nothing is thrown.
 ClusteredRate clustered_rate(const std::vector<Rate>& clusters, double confidence);

@@ -23,7 +23,10 @@
 
 namespace assay {
 
+// The value of an attribute: an integer, a real number or a text.
 using Attribute = std::variant<std::int64_t, double, std::string>;
+// Returns the value as text. A real number becomes the shortest decimal number that reads back as
+// the same float64.
 std::string attribute_text(const Attribute& attribute);
 
 // The result that a producer recorded for one output.
@@ -80,6 +83,7 @@ struct BasicOutput {
                                                                    : &found->second.tensor;
   }
 };
+// The parts of a Case, whose arrays are tensors.
 using CaseOutput = BasicOutput<Tensor>;
 using Golden = BasicGolden<Tensor>;
 using RecordedResult = BasicRecorded<Tensor>;
@@ -138,6 +142,7 @@ std::vector<std::string> producers_of(const BasicCase<Array>& test_case) {
   return {producers.begin(), producers.end()};
 }
 
+// A test case whose arrays are tensors, with functions that read its attributes and tensors.
 struct Case : BasicCase<Tensor> {
   std::string file = {};  // path of the dataset file that the case came from, or empty
   // The dtypes of inputs whose values were not read.

@@ -21,6 +21,7 @@ struct BasicEpilogue {
 
   bool empty() const { return accumulator.empty() && residual.empty(); }
 };
+// The arrays of an epilogue as tensors.
 using Epilogue = BasicEpilogue<Tensor>;
 
 // Returns why outputs of this dtype have no epilogue. Returns an empty text if they are narrower

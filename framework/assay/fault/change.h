@@ -14,6 +14,7 @@
 
 namespace assay::fault {
 
+// The kinds of change. The table change_rows() describes each.
 enum class ChangeKind : std::uint8_t {
   kFlip,           // one bit inverted
   kFlips,          // distinct bits inverted
@@ -34,11 +35,13 @@ enum class ChangeKind : std::uint8_t {
   kWrongRow,  // the value of the element some rows below
 };
 
+// The bits that a flip may change: any bit, only a 0, or only a 1.
 enum class Direction : std::uint8_t { kEither, kZeroToOne, kOneToZero };
 
 // A wrong carry adds one unit of the bit. A missing carry subtracts one.
 enum class Carry : std::uint8_t { kEither, kWrong, kMissing };
 
+// A kind of change with its parameters.
 struct Change {
   ChangeKind kind = ChangeKind::kFlip;
   // The bit that flip, stuck_at_0, stuck_at_1 and carry change, or the lowest bit of a burst. 0 is
@@ -69,6 +72,7 @@ struct ChangeRow {
   std::string_view help;
   bool moves = false;  // true if the new value comes from another element of the output
 };
+// Return all rows of the table, and the row of one kind.
 std::span<const ChangeRow> change_rows();
 const ChangeRow& row_of(ChangeKind kind);
 

@@ -30,6 +30,7 @@ std::vector<std::int64_t> positions_of(const FaultSpec& spec, const Shape& shape
 // use the site.
 void require_in_output(const FaultSpec& spec);
 
+// A changed element: its row-major position, and its bits before and after the change.
 struct Flip {
   std::int64_t linear;
   std::uint64_t before, after;
@@ -41,6 +42,7 @@ struct Flip {
 std::vector<Flip> changes_at(const Tensor& output, const FaultSpec& spec,
                              const std::vector<std::int64_t>& positions, Random& random);
 
+// The result of inject().
 struct Injection {
   std::vector<Flip> flips;          // one for each changed element
   std::int64_t not_injectable = 0;  // number of requested places that could not be broken

@@ -17,6 +17,7 @@ namespace assay::fault {
 // Returns "0to1", "1to0" or "either".
 std::string_view word_of(Direction direction);
 
+// A fault: the change, the site, and the draws that select the places and the bits.
 struct FaultSpec {
   Change change;
   Site site = Site::kElement;

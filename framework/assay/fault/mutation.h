@@ -15,6 +15,7 @@
 
 namespace assay::fault {
 
+// A row of the table of mutations.
 struct Mutation {
   std::string_view name;
   std::string_view summary;
@@ -45,6 +46,8 @@ Tensor with_elements(const Tensor& tensor, const Element& element) {
 struct Matrices {
   std::int64_t count = 0, rows = 0, columns = 0;
 };
+// Returns the matrices of a tensor. A tensor with fewer than two dimensions or without elements has
+// no matrices.
 Matrices matrices_of(const Tensor& tensor);
 
 }  // namespace assay::fault

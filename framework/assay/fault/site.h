@@ -9,6 +9,7 @@
 
 namespace assay::fault {
 
+// The places of a computation that a fault can break.
 enum class Site : std::uint8_t {
   kElement,   // one element of the output
   kRow,       // all elements of a row
@@ -37,11 +38,13 @@ struct SiteRow {
   // If not empty, the row is a short form of site=input for the input of this name.
   std::string_view input = "";
 };
+// Returns all rows of the table.
 std::span<const SiteRow> site_rows();
 // Returns the row of a site. For a fault in an input, `input` is its name. If that input has a row
 // for its short form, returns that row.
 const SiteRow& row_of(Site site, std::string_view input = "");
 
+// The number of rows of a tile, and of its columns.
 constexpr std::int64_t kTileSide = 16;
 
 // Returns the number of places of a site in a matrix of rows x columns. Places are elements, rows,

@@ -17,6 +17,7 @@
 
 namespace assay {
 
+// The rounding modes of encode().
 enum class Rounding : std::uint8_t {
   kNearestEven,
   kNearestAway,
@@ -27,6 +28,7 @@ enum class Rounding : std::uint8_t {
   kStochastic,  // rounds by random bits of the caller: struct Encoding
 };
 
+// The treatment of results beyond the largest finite value when they are written (encode).
 enum class Overflow : std::uint8_t {
   // A result beyond the range becomes infinity if the rounding mode requires it. It becomes NaN if
   // the format has NaN but no infinity, and the largest finite value if the format has neither.
@@ -125,6 +127,8 @@ inline double round_to(const Format& format, double value,
   return round_to(format, value, Encoding{.rounding = rounding, .overflow = overflow});
 }
 
+// Return true if a bit pattern is NaN, infinity, or a subnormal number other than 0. They return
+// false for integers and bool.
 bool is_nan(const Format& format, std::uint64_t bits);
 bool is_inf(const Format& format, std::uint64_t bits);
 bool is_subnormal(const Format& format, std::uint64_t bits);
@@ -154,6 +158,8 @@ std::uint64_t next_down(const Format& format, std::uint64_t bits);
 // finite value. Returns 1 for integers, and NaN for NaN.
 double ulp_of(const Format& format, double value);
 
+// Return the largest finite value, the smallest positive normal value and the smallest positive
+// value. For integers, the first is rounded to float64, and the other two are 1.
 double max_finite(const Format& format);
 double min_normal(const Format& format);
 double min_subnormal(const Format& format);
@@ -167,6 +173,7 @@ std::string element_text(const Format& format, std::uint64_t bits);
 // Returns the two parts of a stored complex element: "1.5-2j (0x3fc00000, 0xc0000000)".
 std::string complex_text(const Format& format, std::uint64_t real, std::uint64_t imaginary);
 
+// Returns the name of a rounding mode, such as "nearest_even".
 std::string_view rounding_name(Rounding rounding);
 
 }  // namespace assay

@@ -7,6 +7,7 @@
 
 namespace assay {
 
+// The kinds of numbers that a format can store.
 enum class Kind : std::uint8_t {
   kFloat,
   kSigned,
@@ -28,6 +29,7 @@ enum class Specials : std::uint8_t {
   kTapered,  // hifloat8: a prefix of the code gives the width of the exponent
 };
 
+// A number format: its name, and the properties that give its bit patterns their meaning.
 struct Format {
   std::string_view name;  // the name in ml_dtypes, and in a dataset's `dtype` attribute
   Kind kind;

@@ -48,6 +48,9 @@ struct IndexSource {
   std::int64_t axis = -1;
   std::string why_not = {};
 };
+// Returns the input that the case's indices point into. If the indices of `standard` are positions
+// in the whole input, a case with the attribute `axis` gets a `why_not`. Throws as Case::text() and
+// Case::integer() do.
 IndexSource index_source(const Case& test_case, std::string_view standard);
 
 // Completes the report of a judged_case(). Sets the operator of the whole case and the name of the

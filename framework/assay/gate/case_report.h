@@ -113,6 +113,7 @@ struct CaseReport {
 // pictures are a histogram of the errors and a map of the mismatches.
 inline constexpr std::size_t kPicturedCases = 500;
 
+// The gate's results for all cases of a run, with the facts about the run that a reader needs.
 struct GateReport {
   // `golden_file` is the argument of the command line, which may name several files.
   std::string golden_file, command;
@@ -156,6 +157,7 @@ struct MutationScore {
   std::int64_t applied = 0, caught = 0;
   double fraction() const;
 };
+// Counts the mutations of all outputs in the report.
 MutationScore mutation_score(const GateReport& report);
 
 // Returns the exit code for an outcome: 0 for pass, 1 for fail, 3 for not comparable, 4 for

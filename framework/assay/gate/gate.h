@@ -40,6 +40,8 @@ struct ChecksumOptions {
   AbftVerdict check(const Case& test_case, const TensorView& output,
                     const Epilogue* epilogue = nullptr) const;
 };
+// Returns the options for outputs of this dtype. If the case is neither a product nor attention,
+// the checksums come from its golden result, and the function throws as element_checks() does.
 ChecksumOptions checksum_options(const Case& test_case, const Format& output,
                                  const GateRequest& request, const Origin& origin = {});
 

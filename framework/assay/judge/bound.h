@@ -15,6 +15,7 @@
 
 namespace assay {
 
+// The rules by which an output is compared with its expected values.
 enum class Rule : std::uint8_t {
   kTolerance,      // |actual - expected| <= atol + rtol |expected|, in float64
   kUlps,           // at most `ulps` representable values of the output's format apart
@@ -35,10 +36,13 @@ enum class Infinity : std::uint8_t {
   kSaturating,  // the largest finite value counts as infinity of its sign: saturating hardware
   kFewer,       // a finite value is accepted where infinity is expected
 };
+// Returns "sign", "saturating" or "fewer".
 std::string_view infinity_word(Infinity policy);
 // Throws Refusal, whose message begins with `where`, if the word is unknown.
 Infinity infinity_named(std::string_view word, std::string_view where);
 
+// The largest share of blind elements with which a pass is trusted, if neither the case nor the
+// request sets another one.
 inline constexpr double kMaxBlind = 0.5;
 
 // The policies that a case or a request sets in addition to the rule.
@@ -57,6 +61,7 @@ struct BoundPolicies {
   std::string max_blind_why = {};
 };
 
+// The bound by which an output is judged: a rule with its tolerances, limits and policies.
 struct Bound : BoundPolicies {
   Rule rule = Rule::kTolerance;
   double rtol = 0, atol = 0;
@@ -86,6 +91,7 @@ struct Bound : BoundPolicies {
   std::int64_t forgiven(std::int64_t elements) const;
 };
 
+// The name of the standard that judges an output if nothing else gives a bound.
 inline constexpr std::string_view kDefaultStandard = "default";
 
 struct CustomStandard;  // a standard of the user's own (judge/standards.h)
@@ -109,11 +115,12 @@ std::optional<Bound> standard_bound(std::string_view standard, const Format& out
 // user's own, that have a bound for outputs of this dtype. Standards that treat every dtype alike
 // are not listed.
 std::string standards_with(const Format& output, std::span<const CustomStandard> custom = {});
-// Splits "bfloat16=atb" into bfloat16 and atb. "distribution(normal,mean=1)" has no dtype.
+// A standard, and the dtype that a user limits it to.
 struct StandardWord {
   std::string_view dtype;  // empty if the standard applies to every dtype
   std::string_view standard;
 };
+// Splits "bfloat16=atb" into bfloat16 and atb. "distribution(normal,mean=1)" has no dtype.
 StandardWord standard_word(std::string_view word);
 // Splits "torch, distribution(uniform,low=0)" into standards. A comma within brackets does not
 // split, nor does the comma before the word as_published.

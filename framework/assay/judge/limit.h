@@ -10,6 +10,7 @@
 
 namespace assay {
 
+// A limit on one statistic.
 struct Limit {
   Statistic statistic = {};
   double limit = 0;
@@ -30,6 +31,8 @@ struct Limit {
   }
 };
 
+// Return true if at least one of the limits needs the weights of the squared errors, or the output
+// of a reference implementation.
 inline bool any_needs_weights(std::span<const Limit> limits) {
   return std::ranges::any_of(limits, &Limit::needs_weights);
 }

@@ -87,12 +87,15 @@ struct StatisticSource {
   double expected_rms = 0;  // the root mean square of the expected values
 };
 
+// The ways in which a value is compared with its limit.
 enum class LimitSense : std::uint8_t { kBelow, kAtMost, kAbove, kAtLeast };
+// A row of the table of these ways. `met` returns true if the value keeps the limit.
 struct LimitSenseRow {
   LimitSense sense;
   std::string_view name, sign;  // "at_most" is the name in files, and "<=" the sign in sentences
   bool (*met)(double value, double limit);
 };
+// Return all rows of the table, and the row of one way.
 std::span<const LimitSenseRow> limit_senses();
 const LimitSenseRow& row_of(LimitSense sense);
 // True if both limits ask for a small value, or both for a large one.
@@ -124,16 +127,19 @@ struct MetricLimit {
                                      double second) = nullptr;
 };
 
+// The values of a metric that stand for the better output.
 enum class Better : std::uint8_t { kNeither, kSmaller, kLarger };
 
 // The way in which a field is combined from two parts of a tensor. kNot means that it is computed
 // from other fields, or combined in another way.
 enum class Merge : std::uint8_t { kNot, kSum, kLargest };
 
+// The member of Metrics that holds a metric. std::monostate means that there is no such member.
 using MetricField =
     std::variant<std::monostate, bool Metrics::*, std::int64_t Metrics::*, std::uint64_t Metrics::*,
                  double Metrics::*, Tally Metrics::*, Histogram Metrics::*>;
 
+// A row of the table of metrics.
 struct Metric {
   std::string_view name;        // the name in JSON, in files of standards and for matchers
   std::string_view words = {};  // the name in sentences and tables

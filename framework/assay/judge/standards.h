@@ -40,6 +40,7 @@ struct ToleranceRow {
   std::uint64_t or_ulps = 0;
   std::optional<Rule> rule = {};
 };
+// A limit that a standard sets for one dtype.
 struct LimitRow {
   std::string_view dtype;  // "*" stands for every float dtype that no row and no limit names
   Limit limit;

@@ -15,6 +15,7 @@
 
 namespace assay {
 
+// The outcomes of a check.
 enum class Outcome : std::uint8_t {
   kPass,
   kFail,
@@ -23,6 +24,7 @@ enum class Outcome : std::uint8_t {
   // or because the other side does not have the case.
   kNotComparable,
 };
+// Returns "pass", "fail", "untrusted" or "not_comparable".
 std::string_view outcome_word(Outcome outcome);
 
 // An element outside its bound.
@@ -56,6 +58,7 @@ struct DrawTest {
   std::string words = {};
 };
 
+// The verdict on one output by one bound: the outcome, its reason, and the measurements behind it.
 struct Verdict {
   Outcome outcome = Outcome::kPass;
   std::int64_t sites = 0, mismatches = 0;
@@ -93,6 +96,8 @@ struct Verdict {
   double blind_share() const;
 };
 
+// Options of judge(): what it computes besides the outcome, and the tensors that some standards
+// need.
 struct JudgeOptions {
   bool metrics = true;
   std::size_t worst = 5;      // number of the worst elements that are listed

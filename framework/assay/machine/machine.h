@@ -18,6 +18,7 @@ enum class Provenance : std::uint8_t {
   kInferred,    // fits published figures
   kAssumed,     // a choice
 };
+// Returns "documented", "measured", "inferred" or "assumed".
 std::string_view provenance_word(Provenance provenance);
 
 // A value and its provenance.
@@ -27,6 +28,7 @@ struct Known {
   Provenance how;
 };
 
+// Returns a value whose provenance is kAssumed.
 template <typename T>
 constexpr Known<T> assumed(T value) {
   return {value, Provenance::kAssumed};
@@ -40,6 +42,7 @@ enum class ChunkOrder : std::uint8_t {
   kSequential,  // The products are added one after the other.
   kPairwise,    // The products are added by a tree of adjacent pairs.
 };
+// Returns "fused", "sequential" or "pairwise".
 std::string_view order_word(ChunkOrder order);
 
 // The result of an integer accumulator for a sum beyond its range.
@@ -47,6 +50,7 @@ enum class IntegerOverflow : std::uint8_t {
   kSaturate,  // the sum becomes the nearest limit of the range
   kWrap,      // wraps around
 };
+// Returns "saturate" or "wrap".
 std::string_view overflow_word(IntegerOverflow overflow);
 
 // A matrix unit that computes D = C + sum over k of a_k b_k. It goes through k in ascending order,
@@ -124,11 +128,13 @@ struct UnitParameter {
     return std::holds_alternative<Known<IntegerOverflow> DotModel::*>(field);
   }
 };
+// Returns all of these parameters.
 std::span<const UnitParameter> unit_parameters();
 
 // The name that selects an operator's reference instead of a machine (`--machine exact`).
 inline constexpr std::string_view kReferenceMachine = "exact";
 
+// A machine: its name, the dot models of its matrix unit, and the vector unit that it has.
 struct Machine {
   std::string_view name;
   std::string_view summary;
@@ -146,6 +152,7 @@ struct Machine {
   std::string_view family() const { return name.substr(0, name.find(',')); }
 };
 
+// Returns the rows of the table.
 std::span<const Machine> machines();
 
 // Returns a row of the table, the machine of a file ("own.json"), a machine in the user's folders

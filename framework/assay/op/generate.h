@@ -16,6 +16,7 @@
 
 namespace assay {
 
+// The choices from which generate_case() makes a case.
 struct Recipe {
   const Format* dtype = nullptr;  // of the inputs
   // Sizes in the operator's order: matmul takes its batch dimensions, then M, K, N.

@@ -47,6 +47,8 @@ struct DerivedTolerance {
   std::map<std::string, Attribute> attributes() const;
 };
 
+// A row of the table of operators: an operator's inputs, its parameters, its code and its
+// properties.
 struct Operator {
   std::string name = {};
   std::string summary = {};                // what the operator computes, in one line

@@ -16,6 +16,7 @@ namespace assay {
 
 struct Operator;
 
+// An input of an operator.
 struct OperatorInput {
   std::string name;
   // The shape as it is printed, such as "(..., M, K)". If empty, any shape is accepted.
@@ -24,6 +25,7 @@ struct OperatorInput {
   std::string words = {};  // describes the input if its name does not
 };
 
+// The kinds of values that an operator's parameters take.
 enum class ParameterKind : std::uint8_t {
   kFlag,     // 0 or 1, also as the words false and true
   kInteger,  // a whole number
@@ -32,6 +34,7 @@ enum class ParameterKind : std::uint8_t {
   kDtype,    // the value is the name of a number format
   kScaling,  // which elements share a scale: tensor, row, or blocks such as 1x128
 };
+// Returns "flag", "integer", "number", "word", "dtype" or "scaling".
 std::string_view kind_word(ParameterKind kind);
 
 // An attribute of a case that changes what its operator computes.

@@ -28,6 +28,7 @@ RowSample parse_row_sample(std::string_view text);
 // without replacement and evenly from the matrices, which only raises the probability.
 double seen_share(std::int64_t rows);
 
+// The rows that sample_rows() drew, as a case that can be computed and judged like any other.
 struct SampledRows {
   // The case of the drawn rows, with the operator, attributes and inputs of the original. The first
   // input has only the drawn rows. If the output has several matrices, the inputs keep only those

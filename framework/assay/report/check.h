@@ -13,6 +13,7 @@
 
 namespace assay {
 
+// The outcome of a check and its explanation. It converts to true if the outcome is a pass.
 struct Check {
   Outcome outcome = Outcome::kPass;
   std::string text;  // the explanation, as the matchers give it

@@ -20,6 +20,7 @@ std::string explain(const Verdict& verdict, const std::string& reproduce = "");
 struct MismatchWords {
   std::string index, actual, expected, error, bound = {}, ulps = {};
 };
+// Returns the words for one mismatch of the verdict.
 MismatchWords mismatch_words(const Verdict& verdict, const Mismatch& mismatch);
 // A line after the worst elements, with a label such as "where: " and a text such as "all in row
 // 3".

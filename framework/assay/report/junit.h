@@ -7,6 +7,8 @@
 
 namespace assay::report {
 
+// Returns a report as JUnit's XML: a test suite for each golden file, and a test case for each
+// output. Outputs without a golden result are skipped test cases.
 std::string gate_junit(const GateReport& report);
 
 }  // namespace assay::report

@@ -20,6 +20,7 @@
 
 namespace assay {
 
+// A parameter of a distribution, with its default value and its range.
 struct DistributionParameter {
   std::string_view name;
   // The default value. NaN means that the parameter has no default and is then not set.
@@ -32,6 +33,7 @@ struct DistributionParameter {
 struct DistributionSpec;
 struct DrawCall;
 
+// A row of the table of distributions: the name, parameters and code of a distribution.
 struct Distribution {
   std::string_view name;
   std::span<const DistributionParameter> parameters;
@@ -44,8 +46,10 @@ struct Distribution {
   // Returns the reason why this format and shape cannot be drawn, or an empty string. May be null.
   std::string (*obstacle)(const DrawCall& call) = nullptr;
 };
+// Returns the rows of the table.
 std::span<const Distribution> distributions();
 
+// The largest number of parameters that a distribution can have.
 inline constexpr std::size_t kMaxDistributionParameters = 8;
 
 // A distribution with its parameters.
@@ -70,6 +74,7 @@ struct DrawCall {
   std::span<const std::int64_t> shape;
   std::uint64_t seed, stream;
 };
+// The largest number of elements that one call of Distribution::fill draws.
 inline constexpr std::size_t kDrawBlock = 1024;
 
 // Draws a tensor of the shape. `threads` is the number of threads, and 0 means default_threads().

@@ -17,15 +17,18 @@
 
 namespace assay::dlpack {
 
-// The C structs of the specification, for programs without its header.
+// The device whose memory holds a tensor. This and the following C structs are those of the
+// specification, for programs without its header.
 struct DLDevice {
   std::int32_t device_type;  // 1: CPU
   std::int32_t device_id;
 };
+// The type of an element: its TypeCode, its number of bits, and its number of vector lanes.
 struct DLDataType {
   std::uint8_t code, bits;
   std::uint16_t lanes;
 };
+// A tensor that does not own its memory.
 struct DLTensor {
   void* data;
   DLDevice device;
@@ -35,6 +38,7 @@ struct DLTensor {
   std::int64_t* strides;  // in elements, or null if row-major without gaps
   std::uint64_t byte_offset;
 };
+// A tensor with the function that its user calls to free it. assay never calls this function.
 struct DLManagedTensor {
   DLTensor dl_tensor;
   void* manager_ctx;
@@ -60,6 +64,7 @@ enum TypeCode : std::uint8_t {
 // CPU's, a dtype that assay has no format for, vector lanes, or missing data.
 TensorView view_of(const DLTensor& tensor);
 
+// Write a tensor's shape for a failure text: "DLPack tensor [2, 3]".
 void PrintTo(const DLTensor& tensor, std::ostream* os);
 void PrintTo(const DLManagedTensor& tensor, std::ostream* os);
 

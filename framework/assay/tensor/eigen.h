@@ -19,6 +19,7 @@ ASSAY_FORMAT_OF(Eigen::bfloat16, "bfloat16")
 // Finds the class that Eigen uses for a matrix: T, or the class from which T inherits.
 template <typename Derived>
 Derived eigen_class(const Eigen::DenseBase<Derived>*);
+// The class that eigen_class() finds for T.
 template <typename T>
 using EigenClass = decltype(eigen_class(static_cast<const T*>(nullptr)));
 

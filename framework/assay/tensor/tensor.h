@@ -33,6 +33,7 @@
 
 namespace assay {
 
+// The extents of a tensor, one for each dimension. A scalar has the empty shape.
 using Shape = std::vector<std::int64_t>;
 // Strides in elements, one for each dimension. A stride may be 0 or negative.
 using Strides = std::vector<std::int64_t>;
@@ -43,6 +44,7 @@ std::int64_t element_count(std::span<const std::int64_t> shape);
 // Returns the strides of a row-major tensor without gaps.
 Strides contiguous_strides(std::span<const std::int64_t> shape);
 
+// A view of a tensor's elements, with any strides. It does not own the elements.
 struct TensorView {
   const std::byte* data = nullptr;
   const Format* format = nullptr;
@@ -70,6 +72,7 @@ struct TensorView {
   TensorView transposed() const;
 };
 
+// A tensor that owns its elements, which lie in row-major order without gaps.
 class Tensor {
  public:
   Tensor() = default;
@@ -166,6 +169,7 @@ concept Element = requires {
 // without gaps. Throws Refusal if strides and shape differ in length.
 TensorView view_bytes(const void* data, const Format& format, Shape shape, Strides strides = {});
 
+// Returns a view of a raw pointer, as view_bytes() does, with the format of the pointer's C++ type.
 template <typename Pointer>
 requires(std::is_pointer_v<Pointer>&& Element<std::remove_pointer_t<Pointer>>) TensorView
     view(const Pointer& data, Shape shape, Strides strides = {}) {
@@ -197,17 +201,20 @@ concept Sequence = kIsSequence<T> && Element<SequenceElement<T>>;
 template <typename T>
 concept PatternSequence = kIsSequence<T> && std::is_unsigned_v<SequenceElement<T>>;
 
-// The number of elements, and the shape without one that the caller gives: a vector, or the extents
-// of an array of arrays.
+// Returns the number of elements. For an array of arrays, this counts the elements of the innermost
+// arrays.
 template <typename T>
 std::size_t sequence_count(const T& elements) {
   if constexpr (std::is_array_v<T>) return sizeof(T) / sizeof(SequenceElement<T>);
   return std::size(elements);
 }
+// Returns the extents of an array of arrays.
 template <typename T, std::size_t... kRank>
 Shape array_shape(std::index_sequence<kRank...>) {
   return {static_cast<std::int64_t>(std::extent_v<T, kRank>)...};
 }
+// Returns the shape of a sequence if the caller does not give one. It is the extents of an array of
+// arrays, and one dimension for any other sequence.
 template <typename T>
 Shape sequence_shape(const T& elements) {
   if constexpr (std::is_array_v<T>) {
@@ -234,18 +241,21 @@ TensorView view(const T& elements) {
 
 // Returns a view of bit patterns that C++ has no type for, with the format that gives them their
 // meaning. The patterns are unsigned integers as wide as the format's elements. Without a shape,
-// the view is as that of numbers. Throws Refusal if the widths differ.
+// the view is as that of numbers. Throws Refusal if the widths differ, or if the shape does not
+// have exactly `count` elements.
 //
 //   std::vector<std::uint16_t> y = ...;
 //   view_bits(y, format_named("bfloat16"), {64, 512});
 TensorView view_patterns(const void* patterns, std::size_t count, std::size_t width,
                          const Format& format, Shape shape);
 
+// Returns view_patterns() of a sequence of bit patterns.
 template <PatternSequence T>
 TensorView view_bits(const T& patterns, const Format& format, Shape shape) {
   return view_patterns(std::data(patterns), sequence_count(patterns), sizeof(SequenceElement<T>),
                        format, std::move(shape));
 }
+// Returns view_patterns() of a sequence of bit patterns, with the shape of the sequence.
 template <PatternSequence T>
 TensorView view_bits(const T& patterns, const Format& format) {
   return view_bits(patterns, format, sequence_shape(patterns));
@@ -257,6 +267,7 @@ TensorView view_bits(const T& patterns, const Format& format) {
 template <typename T>
 struct ViewOf;
 
+// Returns a view of another library's tensor, for which ViewOf is specialised.
 template <typename T>
 requires requires(const T& t) { ViewOf<T>::of(t); }
 TensorView view(const T& tensor) { return ViewOf<T>::of(tensor); }

@@ -13,6 +13,7 @@
 
 namespace assay {
 
+// The matcher that Deterministic() returns.
 class DeterministicMatcher {
  public:
   using is_gtest_matcher = void;

@@ -15,6 +15,7 @@
 
 namespace assay {
 
+// The matcher that DetectionRateAtLeast() and FalseAlarmRateAtMost() return.
 class RateMatcher {
  public:
   using is_gtest_matcher = void;
@@ -52,7 +53,8 @@ inline RateMatcher FalseAlarmRateAtMost(double p, double confidence) {
 
 // In this namespace, because GoogleTest looks for PrintTo() in the namespace of the type.
 namespace campaign {
+// Writes a rate for a failure text: "9 of 10 trials".
 void PrintTo(const Rate& rate, std::ostream* os);
-}
+}  // namespace campaign
 
 }  // namespace assay

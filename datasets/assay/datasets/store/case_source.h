@@ -16,6 +16,7 @@
 
 namespace assay {
 
+// The parts of a case that CaseSource::read() reads. It leaves out those that are false.
 struct ReadOptions {
   bool inputs = true;
   bool golden = true;
@@ -108,11 +109,12 @@ class CaseSource {
 std::vector<std::string> producers_of(const CaseSource& source,
                                       const std::vector<std::string>& cases);
 
-// Finds the first source that has a case with this source name, and the case's name there.
+// A source, and the name of one of its cases. Both are empty if no case was found.
 struct FoundCase {
   const CaseSource* source = nullptr;
   std::optional<std::string> name = {};
 };
+// Returns the first source that has a case with this source name, and the case's name there.
 FoundCase find_in(const std::vector<const CaseSource*>& sources, const std::string& source_name);
 
 // Throws FileError, which shows both source names, if a golden result and an output with the same
