@@ -17,7 +17,7 @@
 #include "status_line.h"
 #include "tools.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 namespace {
 
 namespace fs = std::filesystem;
@@ -336,4 +336,4 @@ void add_audit(Context& context) {
   on_run(context, command, [options, &context] { return run_audit_command(*options, context); });
 }
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

@@ -4,7 +4,7 @@
 #include "assay/base/words.h"
 #include "audit_program.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 namespace {
 
 constexpr Adapter kAdapters[] = {
@@ -114,4 +114,4 @@ std::unique_ptr<ProgramTarget> adapter_target(const std::string& name, const std
   return std::make_unique<ProgramTarget>(std::move(o));
 }
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

@@ -11,7 +11,7 @@
 #include "assay/datasets/arrays/array_writer.h"
 #include "assay/datasets/store/dataset_file.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 namespace {
 
 namespace fs = std::filesystem;
@@ -159,4 +159,4 @@ std::string ScratchFolder::fresh(const std::string& name) const {
   return folder;
 }
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

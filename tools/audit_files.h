@@ -8,7 +8,7 @@
 #include "assay/audit/target.h"
 #include "assay/datasets/arrays/array_file.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 
 // The format in which arrays are written.
 struct FileKind {
@@ -54,4 +54,4 @@ class ScratchFolder {
   std::filesystem::path path_;
 };
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

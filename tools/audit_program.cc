@@ -12,7 +12,7 @@
 #include "assay/base/words.h"
 #include "assay/datasets/checks/file_error.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 namespace {
 
 namespace fs = std::filesystem;
@@ -308,4 +308,4 @@ bool junit_passes(const std::string& text) {
   return cases > skipped;
 }
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

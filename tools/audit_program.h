@@ -11,7 +11,7 @@
 #include "assay/base/process.h"
 #include "audit_files.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 
 // Options for running a program and reading its answer.
 struct ProgramOptions {
@@ -82,4 +82,4 @@ std::unique_ptr<ProgramTarget> adapter_target(const std::string& name, const std
                                               const std::string& folder,
                                               const ProcessLimits& limits);
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

@@ -10,7 +10,7 @@
 #include "assay/op/operator.h"
 #include "audit_files.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 namespace {
 
 // The source of the right outputs that an audit changes.
@@ -184,4 +184,4 @@ AuditSubjects read_subjects(const GateFileOptions& o, bool rounded) {
   return found;
 }
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

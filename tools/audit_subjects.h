@@ -7,7 +7,7 @@
 #include "assay/audit/subject.h"
 #include "gate_files.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 
 struct AuditSubjects {
   std::vector<audit::Subject> subjects;  // the right outputs, in the order of files and names
@@ -21,4 +21,4 @@ struct AuditSubjects {
 // it is ambiguous whose outputs to use.
 AuditSubjects read_subjects(const GateFileOptions& options, bool rounded);
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

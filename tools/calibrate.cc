@@ -9,7 +9,7 @@
 #include "assay/tensor/read_shape.h"
 #include "tools.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 namespace {
 
 struct CalibrateOptions {
@@ -105,4 +105,4 @@ void add_calibrate(Context& context) {
   on_run(context, command, [options, &context] { return run(*options, context); });
 }
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

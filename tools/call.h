@@ -10,7 +10,7 @@
 #include "assay/gate/case_report.h"
 #include "assay/identify/identify.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 
 // The callbacks through which a subcommand reports to its caller. All may be empty.
 struct Listener {
@@ -42,4 +42,4 @@ std::vector<CommandOption> command_options(const std::string& command);
 
 std::string version();
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

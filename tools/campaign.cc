@@ -21,7 +21,7 @@
 #include "status_line.h"
 #include "tools.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 namespace {
 
 namespace fs = std::filesystem;
@@ -425,4 +425,4 @@ void add_replay(Context& context) {
   on_run(context, command, [o, &context] { return run_replay(*o, context); });
 }
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

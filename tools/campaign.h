@@ -13,7 +13,7 @@
 #include "shard.h"
 #include "tools.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 
 struct CampaignFlags {
   std::string plan, out, shard, json, csv, published, published_dtype;
@@ -73,4 +73,4 @@ std::string results_text(const campaign::Plan& plan,
                          const std::vector<campaign::CellResult>& results,
                          const std::vector<campaign::PublishedRate>& published, bool full);
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

@@ -18,7 +18,7 @@
 #include "assay/wire/published_file.h"
 #include "campaign.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 
 namespace {
 
@@ -112,4 +112,4 @@ std::string results_text(const campaign::Plan& plan,
                                 campaign::variants_left_out(plan, published));
 }
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

@@ -24,7 +24,7 @@ std::uint64_t TimerResolution();
 std::uint64_t TimerResolution() { return 1; }
 }  // namespace hwy::platform
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // Returns the number of arguments that are assay's own. For `audit` these are the ones before "--",
@@ -202,4 +202,4 @@ int run_command_line(int argc, char** argv) {
   }
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 
 // Returns the commit that this was built from, such as "e9b8b30d6f21", with "-dirty" if files
 // differed from it. Returns an empty string if neither git nor cmake/commit.txt tells the commit.
@@ -10,4 +10,4 @@ namespace assay::tools {
 // includes little.
 std::string commit();
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

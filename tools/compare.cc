@@ -17,7 +17,7 @@
 #include "sources.h"
 #include "tools.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 namespace {
 
 // One side: the file, and the options that apply only to it.
@@ -426,4 +426,4 @@ void add_compare(Context& context) {
   on_run(context, command, [options, &context] { return run_compare(*options, context); });
 }
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

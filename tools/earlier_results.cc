@@ -11,7 +11,7 @@
 #include "assay/wire/known_failures_file.h"
 #include "sources.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 namespace {
 
 // Returns a function that tells if this run looks for the case of a baseline's entry: its name is
@@ -94,4 +94,4 @@ bool apply_known_failures(const GateOptions& o, GateReport& report) {
   return o.strict && !unused.empty();
 }
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

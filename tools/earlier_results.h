@@ -6,7 +6,7 @@
 #include "assay/gate/baseline.h"
 #include "gate_options.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 
 // Compares the gate's results with the baseline, or writes them to it. Returns the exit code of
 // "not comparable" if the baseline has entries but none of a case that was judged, and otherwise 0.
@@ -17,4 +17,4 @@ int apply_baseline(const GateOptions& options, const Context& context, const Gat
 // Marks known failures. Returns true if an entry matches nothing although all entries must match.
 bool apply_known_failures(const GateOptions& options, GateReport& report);
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

@@ -15,7 +15,7 @@
 #include "assay/datasets/arrays/array_file.h"
 #include "assay/machine/machine_file.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 namespace {
 
 namespace fs = std::filesystem;
@@ -244,4 +244,4 @@ void remove_file(const std::string& path) {
   if (!error) fs::remove(target, error);
 }
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 
 // Options say which files they name when they are added, once for all commands. Before a command
 // runs, the files of an earlier run at its outputs are removed, so that no output is ever an older
@@ -77,4 +77,4 @@ bool lies_in(const std::string& folder, const std::string& path);
 // file that is written there gets the removed file's mode.
 void remove_file(const std::string& path);
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

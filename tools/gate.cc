@@ -34,7 +34,7 @@
 #include "status_line.h"
 #include "tools.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 namespace {
 
 // If the cases of a file are on average larger than this, they are judged one after the other, each
@@ -536,4 +536,4 @@ void add_gate(Context& context) {
   on_run(context, command, [options, &context] { return run_gate(*options, context); });
 }
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

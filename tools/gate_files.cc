@@ -16,7 +16,7 @@
 #include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/store/dataset_file.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 namespace {
 
 namespace fs = std::filesystem;
@@ -549,4 +549,4 @@ void check_reference_implementation(const std::string& reference_implementation,
                       std::vector<std::string>(known.begin(), known.end())));
 }
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

@@ -17,7 +17,7 @@
 #include "sources.h"
 #include "tools.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 
 // --case and --exclude: the cases that match a glob of --case, or all cases without --case. Those
 // that match a glob of --exclude are left out.
@@ -140,4 +140,4 @@ std::string source_name_if_other(const CaseSource* golden, const std::string& na
 void check_reference_implementation(const std::string& reference_implementation,
                                     const GateFiles& found);
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

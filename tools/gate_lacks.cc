@@ -6,7 +6,7 @@
 #include "assay/base/text.h"
 #include "assay/datasets/layouts/open_cases.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 
 void note_lacks(GateReport& report) {
   for (const Lack lack : {Lack::kGoldenResult, Lack::kOutputDtype}) {
@@ -38,4 +38,4 @@ void note_lacks(GateReport& report) {
   }
 }
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

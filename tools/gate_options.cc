@@ -3,7 +3,7 @@
 #include "assay/base/text.h"
 #include "sources.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 
 void add_gate_options(Context& context, CLI::App* command, GateOptions& o) {
   FileOptions& files = context.files;
@@ -93,4 +93,4 @@ void check_gate_options(const GateOptions& o) {
   }
 }
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

@@ -7,7 +7,7 @@
 #include "gate_files.h"
 #include "tools.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 
 struct GateOptions {
   GateFileOptions files;
@@ -27,4 +27,4 @@ void add_gate_options(Context& context, CLI::App* command, GateOptions& options)
 // Throws Refusal if the options contradict each other.
 void check_gate_options(const GateOptions& options);
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

@@ -18,7 +18,7 @@
 #include "assay/tensor/read_shape.h"
 #include "tools.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 namespace {
 
 // The options that describe cases, of a command line or of a line of a batch.
@@ -439,4 +439,4 @@ void add_generate(Context& context) {
   });
 }
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

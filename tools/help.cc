@@ -10,7 +10,7 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 namespace {
 
 struct Heading {
@@ -177,4 +177,4 @@ bool is_repeated(const CLI::Option& option) {
          option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
 }
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 
 // `--help` leaves out the options under headings if the subcommand has more options than this.
 // `--help-all` shows them.
@@ -21,4 +21,4 @@ void add_headings(CLI::App& command);
 bool takes_value(const CLI::Option& option);
 bool is_repeated(const CLI::Option& option);
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

@@ -17,7 +17,7 @@
 #include "assay/wire/identification.h"
 #include "tools.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 namespace {
 
 struct IdentifyOptions {
@@ -247,4 +247,4 @@ void add_probes(Context& context) {
   });
 }
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

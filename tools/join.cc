@@ -10,7 +10,7 @@
 #include "assay/wire/gate_parts_file.h"
 #include "tools.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 namespace {
 
 constexpr std::size_t kExplained = 5;
@@ -72,4 +72,4 @@ void add_join(Context& context) {
   on_run(context, command, [options, &context] { return run_join(*options, context); });
 }
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

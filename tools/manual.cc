@@ -18,7 +18,7 @@
 #include "help.h"
 #include "tools.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -403,4 +403,4 @@ void add_man(Context& context) {
   on_run(context, command, [o, &context] { return run_man(*o, context); });
 }
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

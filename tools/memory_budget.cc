@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 
 std::int64_t default_memory() {
   return static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) / 2;
@@ -29,4 +29,4 @@ MemoryBudget::Share MemoryBudget::take(std::int64_t bytes) {
   return {*this, bytes};
 }
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

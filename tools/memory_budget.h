@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <mutex>
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 
 // Returns half of the machine's memory, in bytes.
 std::int64_t default_memory();
@@ -42,4 +42,4 @@ class MemoryBudget {
   int shares_ = 0;
 };
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

@@ -28,7 +28,7 @@
 #include "help.h"
 #include "tools.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 namespace {
 
 // Message tags. Rank 0 receives reports, and the last message of each rank. The others receive the
@@ -352,7 +352,7 @@ void run_worker(Mpi& mpi, CLI::App& app, CampaignFlags& flags, int argc, char** 
 }
 
 }  // namespace
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools
 
 int main(int argc, char** argv) {
   using namespace assay;

@@ -7,7 +7,7 @@
 #include "assay/datasets/layouts/unpacked_folder.h"
 #include "sources.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 namespace {
 
 struct PackOptions {
@@ -183,4 +183,4 @@ void add_unpack(Context& context) {
   on_run(context, command, [options, &context] { return run_unpack(*options, context); });
 }
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

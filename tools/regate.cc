@@ -13,7 +13,7 @@
 #include "assay/wire/gate_results.h"
 #include "tools.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 namespace {
 
 struct RegateOptions {
@@ -101,4 +101,4 @@ void add_regate(Context& context) {
   on_run(context, command, [options, &context] { return run_regate(*options, context); });
 }
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

@@ -6,7 +6,7 @@
 #include "assay/command_line.h"
 #include "tools.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 namespace {
 
 int run_repro(const std::string& line, const Context& context) {
@@ -42,4 +42,4 @@ void add_repro(Context& context) {
   on_run(context, command, [line, &context] { return run_repro(*line, context); });
 }
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

@@ -16,7 +16,7 @@
 #include "assay/op/operator.h"
 #include "tools.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 namespace {
 
 struct RewriteOptions {
@@ -435,4 +435,4 @@ void add_inject(Context& context) {
   on_run(context, command, [options, &context] { return run_inject(*options, context); });
 }
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

@@ -5,7 +5,7 @@
 #include "assay/base/text.h"
 #include "tools.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 
 SavedFailures::SavedFailures(const std::string& path, const GateFiles& found) : writer_(path) {
   std::map<std::string, std::string> files;
@@ -60,4 +60,4 @@ bool SavedFailures::commit(const Context& context) {
   return true;
 }
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

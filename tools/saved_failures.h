@@ -10,7 +10,7 @@
 #include "assay/datasets/store/dataset_file.h"
 #include "gate_files.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 
 struct Context;
 
@@ -34,4 +34,4 @@ class SavedFailures {
   std::size_t count_ = 0;
 };
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

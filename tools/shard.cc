@@ -5,7 +5,7 @@
 #include "assay/base/call_text.h"
 #include "assay/base/text.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 
 Shard parse_shard(const std::string& text) {
   const std::vector<std::string> parts = every_part(text, '/');
@@ -17,4 +17,4 @@ Shard parse_shard(const std::string& text) {
   return {index, count};
 }
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

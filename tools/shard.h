@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 
 struct Shard {
   int index = 1, count = 1;  // index: from 1
@@ -12,4 +12,4 @@ struct Shard {
 // Parses "2/8". Throws Refusal with a message about --shard.
 Shard parse_shard(const std::string& text);
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

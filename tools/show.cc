@@ -22,7 +22,7 @@
 #include "sources.h"
 #include "tools.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 namespace {
 
 std::string tensor_list(const std::map<std::string, ArrayInfo>& tensors) {
@@ -523,4 +523,4 @@ void add_list(Context& context) {
   });
 }
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

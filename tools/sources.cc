@@ -19,7 +19,7 @@
 #include "assay/datasets/layouts/unpacked_folder.h"
 #include "assay/tensor/read_shape.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 namespace {
 
 namespace fs = std::filesystem;
@@ -328,4 +328,4 @@ std::string array_formats_table() {
   return columns_text(rows);
 }
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

@@ -11,7 +11,7 @@
 #include "assay/gate/case_report.h"
 #include "tools.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 
 // The values of --layout, --table, --dtype, --golden-dtype, --shape, --golden-shape,
 // --rows-are-cases and --pairs.
@@ -63,4 +63,4 @@ void add_unpack(Context& context);
 std::string layouts_table();
 std::string array_formats_table();
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

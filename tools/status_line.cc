@@ -11,7 +11,7 @@
 #include "assay/base/printable.h"
 #include "assay/base/text.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 
 std::string duration_text(double seconds) {
   if (seconds < 100) return formatted("{} s", short_number(seconds, 2));
@@ -56,4 +56,4 @@ void StatusLine::end() const {
   if (terminal_ && shown_) std::fputs("\r\033[K", stderr);
 }
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 
 // Returns a duration as text: "12 s", "3 min 20 s", "2 h 5 min".
 std::string duration_text(double seconds);
@@ -37,4 +37,4 @@ class StatusLine {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

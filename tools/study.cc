@@ -12,7 +12,7 @@
 #include "assay/wire/study_results.h"
 #include "tools.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 namespace {
 
 struct StudyCommand {
@@ -88,4 +88,4 @@ void add_study(Context& context) {
   on_run(context, command, [o, &context] { return run(*o, context); });
 }
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

@@ -26,7 +26,7 @@
 #include "assay/judge/standards_file.h"
 #include "assay/report/gate_text.h"
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 namespace {
 
 constexpr const char* kHelpLine = "Run with --help for more information.";
@@ -473,4 +473,4 @@ int run_command_line(Context& context, const std::vector<std::string>& arguments
   return context.exit_code;
 }
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

@@ -15,11 +15,11 @@
 #include "call.h"
 #include "files.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 struct Operator;  // op/operator.h
 }
 
-namespace assay::tools {
+namespace assay::inline v0_2::tools {
 
 // Passed to the functions below, each of which registers its subcommand. on_run() sets `exit_code`.
 struct Context {
@@ -199,4 +199,4 @@ class ErrorLines {
   std::vector<std::string> errors_;
 };
 
-}  // namespace assay::tools
+}  // namespace assay::inline v0_2::tools

@@ -8,7 +8,7 @@
 #include "assay/base/words.h"
 #include "assay/tensor/dlpack.h"
 
-namespace assay::python {
+namespace assay::inline v0_2::python {
 namespace {
 
 // The type numbers of numpy's own dtypes are below kOwnTypes. Dtypes of other libraries have
@@ -483,4 +483,4 @@ void define_arrays(py::module_& m) {
       .attr("__hash__") = py::none();
 }
 
-}  // namespace assay::python
+}  // namespace assay::inline v0_2::python

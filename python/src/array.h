@@ -12,7 +12,7 @@
 #include "assay/tensor/tensor.h"
 #include "text.h"
 
-namespace assay::python {
+namespace assay::inline v0_2::python {
 
 namespace py = pybind11;
 using namespace py::literals;  // "name"_a
@@ -55,4 +55,4 @@ bool is_list_of_arrays(const py::handle& object);
 
 void define_arrays(py::module_& m);
 
-}  // namespace assay::python
+}  // namespace assay::inline v0_2::python

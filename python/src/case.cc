@@ -4,7 +4,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay::python {
+namespace assay::inline v0_2::python {
 namespace {
 
 py::object module_of_cases() { return py::module_::import("assay._case"); }
@@ -290,4 +290,4 @@ std::map<std::string, Attribute> attributes_of(const py::dict& attributes) {
   return result;
 }
 
-}  // namespace assay::python
+}  // namespace assay::inline v0_2::python

@@ -10,7 +10,7 @@
 #include "assay/cases/case.h"
 #include "assay/datasets/store/case_source.h"
 
-namespace assay::python {
+namespace assay::inline v0_2::python {
 
 // A C++ Case, whose tensors are copies of Python's arrays, with these arrays.
 struct MadeCase {
@@ -46,4 +46,4 @@ py::object python_attribute(const Attribute& attribute);
 py::dict python_attributes(const std::map<std::string, Attribute>& attributes);
 std::map<std::string, Attribute> attributes_of(const py::dict& attributes);
 
-}  // namespace assay::python
+}  // namespace assay::inline v0_2::python

@@ -5,7 +5,7 @@
 #include "call.h"
 #include "module.h"
 
-namespace assay::python {
+namespace assay::inline v0_2::python {
 namespace {
 
 void add_paths(std::vector<std::string>& words, const py::object& paths) {
@@ -134,4 +134,4 @@ void define_commands(py::module_& m) {
         "resume=True goes on.");
 }
 
-}  // namespace assay::python
+}  // namespace assay::inline v0_2::python

@@ -9,7 +9,7 @@
 #include "case.h"
 #include "module.h"
 
-namespace assay::python {
+namespace assay::inline v0_2::python {
 namespace {
 
 // Refuses attributes with which a reader of the written file would refuse the case.
@@ -272,4 +272,4 @@ void define_files(py::module_& m) {
         "deflates. Raises FileError, NoCaseError where there is none.");
 }
 
-}  // namespace assay::python
+}  // namespace assay::inline v0_2::python

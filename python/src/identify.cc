@@ -14,7 +14,7 @@
 #include "case.h"
 #include "module.h"
 
-namespace assay::python {
+namespace assay::inline v0_2::python {
 namespace {
 
 using identify::Finding;
@@ -269,4 +269,4 @@ void define_identify(py::module_& m) {
         "ValueError.");
 }
 
-}  // namespace assay::python
+}  // namespace assay::inline v0_2::python

@@ -13,7 +13,7 @@
 #include "case.h"
 #include "module.h"
 
-namespace assay::python {
+namespace assay::inline v0_2::python {
 namespace {
 
 // The most bytes of two arrays together for which copies are kept until their metrics are needed.
@@ -409,4 +409,4 @@ void define_judging(py::module_& m) {
             .c_str());
 }
 
-}  // namespace assay::python
+}  // namespace assay::inline v0_2::python

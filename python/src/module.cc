@@ -9,7 +9,7 @@
 #include "assay/datasets/checks/file_error.h"
 #include "call.h"
 
-namespace assay::python {
+namespace assay::inline v0_2::python {
 namespace {
 
 struct Exceptions {
@@ -111,7 +111,7 @@ void raise_gate_error(const std::string& text) {
   throw py::error_already_set();
 }
 
-}  // namespace assay::python
+}  // namespace assay::inline v0_2::python
 
 PYBIND11_MODULE(_core, m) {
   namespace python = assay::python;

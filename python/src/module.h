@@ -14,7 +14,7 @@
 #include "assay/gate/gate.h"
 #include "assay/judge/verdict.h"
 
-namespace assay::python {
+namespace assay::inline v0_2::python {
 
 void define_verdicts(py::module_& m);    // the results of checks: Verdict, CaseReport, ...
 void define_judging(py::module_& m);     // compare, assert_close, assert_product, judge_case
@@ -132,4 +132,4 @@ class LazyVerdict {
   std::function<std::vector<std::int64_t>()> positions_;
 };
 
-}  // namespace assay::python
+}  // namespace assay::inline v0_2::python

@@ -8,7 +8,7 @@
 #include "case.h"
 #include "module.h"
 
-namespace assay::python {
+namespace assay::inline v0_2::python {
 namespace {
 
 // Returns true if an argument is an array, and therefore not a parameter.
@@ -162,4 +162,4 @@ void define_operators(py::module_& m) {
         "fault names.");
 }
 
-}  // namespace assay::python
+}  // namespace assay::inline v0_2::python

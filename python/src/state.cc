@@ -7,7 +7,7 @@
 #include "assay/base/text.h"
 #include "assay/judge/metric_table.h"
 
-namespace assay::python {
+namespace assay::inline v0_2::python {
 namespace {
 
 // Each function returns references to all members of a struct. Metrics have a table of their own. A
@@ -167,4 +167,4 @@ Verdict verdict_of_state(const py::tuple& from) {
   return verdict;
 }
 
-}  // namespace assay::python
+}  // namespace assay::inline v0_2::python

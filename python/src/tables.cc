@@ -14,7 +14,7 @@
 #include "assay/tensor/distribution.h"
 #include "module.h"
 
-namespace assay::python {
+namespace assay::inline v0_2::python {
 namespace {
 
 template <typename Rows, typename Make>
@@ -136,4 +136,4 @@ void define_tables(py::module_& m) {
       "The kinds of files of arrays: name, endings of file names, whether assay writes them.");
 }
 
-}  // namespace assay::python
+}  // namespace assay::inline v0_2::python

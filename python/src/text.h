@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace assay::python {
+namespace assay::inline v0_2::python {
 
 // Loads the text of a str, or of bytes. Returns false for other objects.
 bool load_text(const pybind11::handle& object, std::string& text);
@@ -27,7 +27,7 @@ bool is_path(const pybind11::handle& value);
 // Returns a path from a str, bytes, or an object with __fspath__.
 std::string path_of(const pybind11::handle& path);
 
-}  // namespace assay::python
+}  // namespace assay::inline v0_2::python
 
 namespace pybind11::detail {
 

@@ -9,7 +9,7 @@
 #include "module.h"
 #include "state.h"
 
-namespace assay::python {
+namespace assay::inline v0_2::python {
 namespace {
 
 py::object value_of(const Tally& t) {
@@ -420,4 +420,4 @@ void define_verdicts(py::module_& m) {
   define_gate_report(m);
 }
 
-}  // namespace assay::python
+}  // namespace assay::inline v0_2::python

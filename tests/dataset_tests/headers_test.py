@@ -2,6 +2,7 @@
 """Tests the headers as they are installed. The list names the promised ones, at most 25. Their own includes are in
 assay/detail, or of the standard library, or what ALLOWED lists. They contain no floating-point arithmetic. Each promised
 one compiles separately with one compiler (the class Alone: each of all), and all compile in one file with every compiler.
+The class Nvcc compiles them with CUDA's compiler, if that is installed.
 
     headers_test.py SOURCE BUILD CMAKE COMPILER[,COMPILER...] [TEST...]
 
@@ -13,6 +14,7 @@ import os
 import pathlib
 import platform
 import re
+import shutil
 import sys
 import unittest
 
@@ -82,6 +84,20 @@ class Headers(unittest.TestCase):
         self.assertEqual([h for h in all_headers() if not h.startswith("assay/detail/")], promised())
         self.assertLessEqual(len(promised()), 25)
         self.assertGreater(len(all_headers()), len(promised()) + 20, "the others are in assay/detail")
+
+    def test_the_page_lists_them(self):
+        page = (pathlib.Path(SOURCE) / "docs/api.md").read_text()
+        self.assertEqual(sorted(set(re.findall(r"`(assay/[a-z_/]+\.h)`", page))), promised())
+
+    def test_names_are_in_a_namespace_of_the_minor_version(self):
+        cmake = (pathlib.Path(SOURCE) / "CMakeLists.txt").read_text()
+        major, minor = re.search(r"^project\(assay VERSION (\d+)\.(\d+)", cmake, re.M).groups()
+        opened = {}
+        for header in all_headers():
+            for namespace in re.findall(r"^namespace assay[^{]*", (INCLUDE / header).read_text(), re.M):
+                opened.setdefault(namespace.rstrip(), header)
+        for namespace, header in opened.items():
+            self.assertRegex(namespace, rf"^namespace assay::inline v{major}_{minor}(::\w+)*$", header)
 
     def test_all_that_is_installed_is_needed(self):
         """Every header of assay/detail is included by a promised one, directly or through others."""
@@ -205,6 +221,36 @@ int main() {{
 class Alone(unittest.TestCase):
     def test_each_of_all_headers_compiles_alone(self):
         compile_headers(self, all_headers(), in_one_file=False)
+
+
+NVCC = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
+
+
+@unittest.skipUnless(NVCC, "there is no nvcc here")
+class Nvcc(unittest.TestCase):
+    """A file of CUDA may include every promised header, and its kernels' element types have views."""
+
+    def compiled(self, name, headers, *flags):
+        source = ROOT / f"{name}.cu"
+        source.write_text("".join(f"#include <{h}>\n" for h in headers) + """#include <vector>
+__global__ void twice(const __half* x, __half* y) { y[threadIdx.x] = x[threadIdx.x] + x[threadIdx.x]; }
+TEST(Twice, OfHalf) {
+  const std::vector<__half> out(4), golden(4);
+  const std::vector<__nv_bfloat16> other(4);
+  EXPECT_THAT(out, assay::CloseTo(golden));
+  EXPECT_THAT(other, assay::CloseTo(other));
+}
+""")
+        return run(NVCC, "-std=c++20", "-ccbin", COMPILER, *flags, "-I", INCLUDE, "-isystem", EIGEN, "-c", "-o",
+                   ROOT / f"{name}.o", source)
+
+    def test_every_promised_header_compiles(self):
+        code, out = self.compiled("all", promised())
+        self.assertEqual(code, 0, out)
+
+    def test_without_a_warning(self):
+        code, out = self.compiled("strict", [h for h in promised() if not h.endswith("eigen.h")], "-Werror", "all-warnings")
+        self.assertEqual(code, 0, out)
 
 
 if __name__ == "__main__":

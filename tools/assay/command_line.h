@@ -8,7 +8,7 @@
 // Link the program with assay::command_line (docs/own_operator.md).
 #pragma once
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Runs the subcommands of `assay` (docs/gate.md). Returns the exit code, which is 0 if all
 // passed, 1 if the comparison failed, 2 if the usage is wrong or a file cannot be read, 3 if
@@ -16,4 +16,4 @@ namespace assay {
 // line on standard error.
 int run_command_line(int argc, char** argv);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -8,9 +8,9 @@
 #include "assay/abft/checked_product.h"
 #include "assay/abft/row_forms.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 
 BoundForm a_abft_form(const RowForms& rows, std::int64_t row, std::int64_t group);
 void prepare_a_abft_original(const CheckedProduct& product, const Format& output, Prepared& to);
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

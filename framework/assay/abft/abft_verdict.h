@@ -9,7 +9,7 @@
 #include "assay/abft/reading.h"
 #include "assay/judge/verdict.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 
 // The bound of one element of C, ulp/2 plus the possible error of its accumulation, and the
 // comparison of the element with it.
@@ -93,10 +93,10 @@ struct AbftRepair {
   std::optional<int> flipped_bit;
 };
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft
 
-namespace assay {
+namespace assay::inline v0_2 {
 using abft::AbftFlag;
 using abft::AbftRepair;
 using abft::AbftVerdict;
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -7,7 +7,7 @@
 #include "assay/base/parallel.h"
 #include "assay/machine/dot.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 namespace {
 
 float group_sum(const double* values, std::int64_t count) {
@@ -145,4 +145,4 @@ std::vector<std::int64_t> integer_checksums(const Operands& o, std::int64_t widt
   return result;
 }
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

@@ -10,7 +10,7 @@
 #include "assay/abft/threshold.h"
 #include "assay/machine/machine.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 
 // True if the arithmetic rounds sums to fewer bits than float64 has.
 inline bool rounds_sums(Arithmetic a) {
@@ -35,4 +35,4 @@ void row_sums_in(Arithmetic arithmetic, const DotModel* model, const double* row
 std::vector<std::int64_t> integer_checksums(const Operands& operands, std::int64_t width,
                                             int threads);
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

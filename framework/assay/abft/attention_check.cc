@@ -20,7 +20,7 @@
 #include "assay/machine/machine.h"
 #include "assay/simd/packed_product.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 namespace {
 
 constexpr std::int64_t kRows = 128;  // number of queries that are checked at a time
@@ -590,4 +590,4 @@ AttentionRow AttentionRows::row(std::int64_t i) const {
   return AttentionRow(std::move(row));
 }
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

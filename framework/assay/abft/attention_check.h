@@ -10,7 +10,7 @@
 #include "assay/abft/reading.h"
 #include "assay/cases/case.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 
 // Judges the output of an attention (is_attention() in op/operator.h), each matrix of a batch
 // separately. The weights are computed again, from scores in float64. With L queries, S keys, D and
@@ -65,4 +65,4 @@ class AttentionRows {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

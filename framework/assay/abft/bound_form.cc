@@ -6,7 +6,7 @@
 #include "assay/format/convert.h"
 #include "assay/simd/checksum.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 
 double peak_of(const OutputStats& s, double columns) { return s.largest / (s.absolute / columns); }
 
@@ -59,4 +59,4 @@ void output_stats(const Format& f, const void* elements, std::int64_t n, std::in
   output_stats(f, simd::Storage::kF64, values.data(), n, width, to, used);
 }
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

@@ -7,11 +7,11 @@
 #include "assay/format/format.h"
 #include "assay/simd/bound_form_kernel.h"
 
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 enum class Storage : std::uint8_t;  // defined in simd/convert_kernel.h
 }
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 
 using simd::BoundForm;
 using simd::OutputStats;
@@ -38,4 +38,4 @@ void output_stats(const Format& format, const void* elements, std::int64_t n, st
 void output_stats(const Format& format, simd::Storage storage, const void* elements, std::int64_t n,
                   std::int64_t width, OutputStats* to, StatsUsed used);
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

@@ -13,7 +13,7 @@
 #include "assay/machine/dot.h"
 #include "assay/tensor/distribution.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 namespace {
 
 // Results of one trial. They are merged in order, so the result does not depend on threads.
@@ -118,4 +118,4 @@ Calibration calibrate(const CalibrationPlan& plan) {
   return result;
 }
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

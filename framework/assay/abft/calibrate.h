@@ -8,7 +8,7 @@
 
 #include "assay/machine/machine.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 
 // Distribution of the operands (tensor/distribution.h) before they are rounded to the working
 // format.
@@ -50,4 +50,4 @@ struct Calibration {
 // not take the dtype or has no matrix unit, if the dtype is an integer, or if a size is below 1.
 Calibration calibrate(const CalibrationPlan& plan);
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

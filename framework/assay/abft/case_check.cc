@@ -8,7 +8,7 @@
 #include "assay/format/rounding.h"
 #include "assay/op/operator.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 
 namespace {
 
@@ -74,4 +74,4 @@ AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOption
                      });
 }
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

@@ -5,7 +5,7 @@
 #include "assay/abft/options.h"
 #include "assay/cases/case.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 
 // Judges the output of a case. For a product (is_product() in op/operator.h) the checksums come
 // from its inputs a and b, with transposes, batches and bias; each matrix of a batch is checked
@@ -16,8 +16,8 @@ namespace assay::abft {
 AbftVerdict abft_check(const Case& test_case, const TensorView& output, const AbftOptions& options,
                        const Epilogue* epilogue = nullptr);
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft
 
-namespace assay {
+namespace assay::inline v0_2 {
 using abft::abft_check;
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -6,7 +6,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 
 bool CheckTally::count(const Reading& r, bool is_float) {
   ++checks;
@@ -188,4 +188,4 @@ void summarize(AbftVerdict& v, const Threshold& threshold, const std::string& wh
   }
 }
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

@@ -9,7 +9,7 @@
 #include "assay/abft/reading.h"
 #include "assay/abft/threshold.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 
 // Counts of the checks of all rows of a product, or of the transposed product.
 struct CheckTally : CheckCounts {
@@ -46,4 +46,4 @@ void summarize(AbftVerdict& v, const Threshold& threshold, const std::string& wh
 // and Hilferty's quantile of chi-square).
 std::string calibration_note(std::int64_t measured, double rms_z, double mean_z);
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

@@ -10,7 +10,7 @@
 #include "assay/base/words.h"
 #include "assay/cases/epilogue.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 bool is_own_accumulation(const Format& output) { return output.precision >= 24; }
 
 std::int64_t CheckedProduct::columns_of(std::int64_t group) const {
@@ -152,4 +152,4 @@ std::string CheckedProduct::why_not(const Format& output) const {
   return t.why_not != nullptr ? t.why_not(*this, output) : "";
 }
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

@@ -15,7 +15,7 @@
 #include "assay/abft/threshold.h"
 #include "assay/machine/machine.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 
 // True if the last rounding of an element of C is that of its accumulation, as for float32 results.
 // Then the accumulation is the whole threshold, and its squares are computed exactly. For other
@@ -80,4 +80,4 @@ struct CheckedProduct {
   mutable std::vector<Slot> prepared_;
 };
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

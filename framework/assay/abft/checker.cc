@@ -21,7 +21,7 @@
 #include "assay/format/convert.h"
 #include "assay/simd/checksum.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 namespace {
 
 constexpr std::int64_t kRowBlock = 64;
@@ -589,4 +589,4 @@ std::vector<AbftRepair> AbftChecker::repair(Tensor& c, const Residual& residual)
   }
 }
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

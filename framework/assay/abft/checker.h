@@ -13,7 +13,7 @@
 #include "assay/abft/reading.h"
 #include "assay/cases/case.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 
 // The data that the kernel returned with one C. This is either nothing, or C before its cast (M x
 // N), or the sums R that its epilogue computes: R = sum (before - after) of the elements of each
@@ -117,9 +117,9 @@ class AbftChecker {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft
 
-namespace assay {
+namespace assay::inline v0_2 {
 using abft::AbftChecker;
 using abft::Residual;
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -12,7 +12,7 @@
 #include "assay/machine/unit_bound.h"
 #include "assay/simd/elements_kernel.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 namespace {
 
 constexpr std::int64_t kBatch = 64;  // number of flags between two checks of the budget
@@ -344,4 +344,4 @@ Confirmation confirm_flags(const Sources& from, const TensorView& c, std::vector
   return done;
 }
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

@@ -11,7 +11,7 @@
 #include "assay/abft/operands.h"
 #include "assay/machine/machine.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 
 // The sources of the elements' references: operands, or a golden result if `operands` is null.
 struct Sources {
@@ -106,4 +106,4 @@ bool columns_are_off(const Sources& from, const TensorView& c);
 // that explains it.
 void locate(const Sources& from, const TensorView& c, AbftFlag& flag);
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

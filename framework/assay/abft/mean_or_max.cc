@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 
 BoundForm mean_or_max(const RowForms& rows, double times) {
   const auto columns = static_cast<double>(rows.product().n);
@@ -15,4 +15,4 @@ BoundForm mean_or_max(const RowForms& rows, double times) {
   return form;
 }
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

@@ -7,7 +7,7 @@
 #include "assay/abft/bound_form.h"
 #include "assay/abft/row_forms.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 
 // Returns the form of the threshold T = times (e + 1e-20).
 BoundForm mean_or_max(const RowForms& rows, double times);
@@ -17,4 +17,4 @@ BoundForm mean_or_max_form(const RowForms& rows, std::int64_t, std::int64_t) {
   return mean_or_max(rows, kTimes);
 }
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

@@ -11,7 +11,7 @@
 #include "assay/simd/checksum.h"
 #include "assay/simd/packed_product.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 namespace {
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -245,4 +245,4 @@ std::vector<double> grouped_products(const MatrixRows& a, std::int64_t groups, b
   return products;
 }
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

@@ -10,7 +10,7 @@
 #include "assay/simd/convert_kernel.h"
 #include "assay/tensor/tensor.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 
 // Rows of a matrix as elements without gaps that the kernels read. These are the tensor's own
 // elements if it stores them so, or a copy. Formats without a kernel are copied as float64.
@@ -87,4 +87,4 @@ Checksums operand_checksums(const Operands& operands, std::int64_t width, Beside
 // Returns the sums of a golden result's rows by groups of columns as checksums.
 Checksums golden_checksums(const MatrixRows& golden, std::int64_t width, int threads);
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

@@ -6,7 +6,7 @@
 #include "assay/abft/threshold.h"
 #include "assay/machine/machine.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 
 // The threshold that a check uses, the machine's way of summing, and the limits on the check's
 // work.
@@ -24,8 +24,8 @@ struct AbftOptions {
   int threads = 0;
 };
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft
 
-namespace assay {
+namespace assay::inline v0_2 {
 using abft::AbftOptions;
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -8,7 +8,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 namespace {
 
 // Returns the residual of one matrix of a batch of products.
@@ -114,4 +114,4 @@ AbftVerdict check_product(const ProductOperands& product, const TensorView& outp
       });
 }
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

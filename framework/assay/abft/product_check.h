@@ -9,7 +9,7 @@
 #include "assay/abft/options.h"
 #include "assay/cases/product_operands.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 
 // Returns the verdict on an output that cannot be checked.
 AbftVerdict not_checkable(const TensorView& output, const AbftOptions& options,
@@ -33,4 +33,4 @@ AbftVerdict check_product(const ProductOperands& product, const TensorView& outp
                           const AbftOptions& options, const Residual& residual = {},
                           const std::function<Tensor(const TensorView&)>& as_read = {});
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

@@ -5,7 +5,7 @@
 #include "assay/base/constants.h"
 #include "assay/simd/bound_form-inl.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 
 double Reading::z() const {
   return difference == 0 ? variance * 0 : difference / std::sqrt(variance);
@@ -82,4 +82,4 @@ double ZTally::rms() const {
 
 double ZTally::mean() const { return measured > 0 ? sum / static_cast<double>(measured) : kNan; }
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

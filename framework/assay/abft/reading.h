@@ -9,7 +9,7 @@
 #include "assay/abft/threshold.h"
 #include "assay/format/format.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 
 // D, T, and the variance of D. Only rounding_variance and residual_compensated know the variance.
 struct Reading {
@@ -79,4 +79,4 @@ struct ZTally {
   double mean() const;
 };
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

@@ -6,7 +6,7 @@
 #include "assay/abft/rounding_variance.h"
 #include "assay/base/index.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 BoundForm residual_compensated_form(const RowForms& rows, std::int64_t i, std::int64_t g) {
   const CheckedProduct& product = rows.product();
   const ProductStats p = rows.product_stats(i, g);
@@ -54,4 +54,4 @@ std::vector<double> residuals_of(const CheckedProduct& d, const TensorView& c,
   return r;
 }
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

@@ -10,7 +10,7 @@
 #include "assay/abft/reading.h"
 #include "assay/abft/row_forms.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 
 // Returns the form for the row sum after R is added to it. It covers only the error of the
 // accumulation and of R's own float32 sum.
@@ -27,4 +27,4 @@ Reading cast_reading(const Format& output, double cast, double before);
 std::vector<double> residuals_of(const CheckedProduct& product, const TensorView& c,
                                  const TensorView& before);
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

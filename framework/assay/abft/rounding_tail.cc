@@ -9,7 +9,7 @@
 
 #include "assay/base/elementary.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 namespace {
 
 // Returns tanh(x), for x that are not so small that its formula cancels. Uses functions that return
@@ -176,4 +176,4 @@ double least_rounding_tail(double deviation, double largest, double kappa, bool 
   return s * deviation * deviation * ratio;
 }
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

@@ -7,7 +7,7 @@
 
 #include "assay/format/format.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 
 // The quantile q of rounding_tail() as `value`, and the s that belongs to it as `slope`. If an
 // element has another ulp, q changes by the difference of log(sinh(s h) / (s h)) / s with its half
@@ -50,4 +50,4 @@ RoundingTail rounding_tail(const Format& format, std::span<const double> values,
 // K(s) and s^2 K''(s) are at most those of a normal distribution.
 double least_rounding_tail(double deviation, double largest, double kappa, bool coarse);
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

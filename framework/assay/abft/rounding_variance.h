@@ -9,10 +9,10 @@
 #include "assay/abft/checked_product.h"
 #include "assay/abft/row_forms.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 
 void prepare_rounding_variance(const CheckedProduct& product, const Format& output, Prepared& to);
 BoundForm rounding_variance_form(const RowForms& rows, std::int64_t row, std::int64_t group);
 std::string why_not_rounding_variance(const CheckedProduct& product, const Format& output);
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

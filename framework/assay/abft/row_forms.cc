@@ -7,7 +7,7 @@
 #include "assay/abft/residual_compensated.h"
 #include "assay/base/index.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 
 RowForms::RowForms(const CheckedProduct& product, const Format& output, double kappa)
     : product_(product),
@@ -85,4 +85,4 @@ BoundForm constant_form(const RowForms& rows, std::int64_t i, std::int64_t g) {
   return {.constant = rows.prepared().constants[at(i * rows.prepared().checksums.groups + g)]};
 }
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

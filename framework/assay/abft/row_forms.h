@@ -8,7 +8,7 @@
 #include "assay/abft/checked_product.h"
 #include "assay/machine/unit_bound.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 
 // Makes the forms of the checks of one product, for outputs of one format. The function of each
 // threshold in its table builds them from the members of this class.
@@ -52,4 +52,4 @@ class RowForms {
 // for the check.
 BoundForm constant_form(const RowForms& rows, std::int64_t row, std::int64_t group);
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

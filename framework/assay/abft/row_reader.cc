@@ -16,7 +16,7 @@
 #include "assay/machine/dot.h"
 #include "assay/simd/bound_form-inl.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 namespace {
 
 // True if the kernels read elements of the format as they are stored. If not, they read them as
@@ -291,4 +291,4 @@ void RowReader::read_integers(std::int64_t i, simd::Storage storage, const void*
   }
 }
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

@@ -10,7 +10,7 @@
 #include "assay/abft/row_forms.h"
 #include "assay/simd/convert_kernel.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 
 // Returns the peak max|c| / mean|c| of a row of n elements, for the comparison with other rows. A
 // row of zeros has no peak. It gets -infinity, which makes every condition on peaks false.
@@ -93,4 +93,4 @@ class RowReader {
   std::int64_t least_row_ = -1;
 };
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

@@ -10,7 +10,7 @@
 #include "assay/base/parallel.h"
 #include "assay/simd/checksum.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 namespace {
 
 std::vector<double> row_of(const MatrixRows& matrix, std::int64_t i) {
@@ -240,4 +240,4 @@ std::vector<double> absolute_biases(const Operands& o, std::int64_t width) {
   return sums;
 }
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

@@ -8,7 +8,7 @@
 #include "assay/abft/operands.h"
 #include "assay/abft/threshold.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 
 // The three terms of V-ABFT's threshold, e_max (mean + c (mixed + pure)). v_abft_terms() returns
 // those of each check, as rows x groups of `width` columns. Means, extremes and deviations cover
@@ -45,4 +45,4 @@ std::vector<double> absolute_products(const Operands& operands, int threads);
 // Returns the sum of |bias| over the columns of each check. Empty if there is no bias.
 std::vector<double> absolute_biases(const Operands& operands, std::int64_t width);
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

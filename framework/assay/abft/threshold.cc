@@ -17,7 +17,7 @@
 #include "assay/base/elementary.h"
 #include "assay/base/float_environment.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 namespace {
 
 constexpr ArithmeticRow kArithmetics[] = {
@@ -354,4 +354,4 @@ double kappa_for(std::int64_t checks, double delta) {
       2 * portable::log(2 * static_cast<double>(std::max<std::int64_t>(checks, 1)) / delta));
 }
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

@@ -12,7 +12,7 @@
 #include "assay/format/format.h"
 #include "assay/simd/bound_form_kernel.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 
 struct CheckedProduct;
 struct Prepared;
@@ -160,12 +160,12 @@ ThresholdSpec parse_threshold(std::string_view text);
 // / 2).
 double kappa_for(std::int64_t checks, double delta);
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft
 
-namespace assay {
+namespace assay::inline v0_2 {
 using abft::kDefaultThreshold;
 using abft::parse_threshold;
 using abft::Threshold;
 using abft::thresholds;
 using abft::ThresholdSpec;
-}  // namespace assay
+}  // namespace assay::inline v0_2

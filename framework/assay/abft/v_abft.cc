@@ -9,7 +9,7 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 
 namespace {
 
@@ -140,4 +140,4 @@ std::string why_not_v_abft(const CheckedProduct& product, const Format& output) 
   return "";
 }
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

@@ -6,7 +6,7 @@
 
 #include "assay/abft/checked_product.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 
 // Returns e_max and c of v_abft for an output format, a depth K and a format of the operands.
 // Throws Refusal if neither the variant nor the spec has an e_max for the format.
@@ -19,4 +19,4 @@ VAbftConstants v_abft_constants(const ThresholdSpec& spec, const Format& output,
 void prepare_v_abft(const CheckedProduct& product, const Format& output, Prepared& to);
 std::string why_not_v_abft(const CheckedProduct& product, const Format& output);
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

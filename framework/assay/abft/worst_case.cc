@@ -12,7 +12,7 @@
 #include "assay/machine/unit_bound.h"
 #include "assay/op/sum_bound.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 namespace {
 
 // Raises thresholds that were published as worst cases, because their formulas leave out two cases:
@@ -102,4 +102,4 @@ std::string why_not_analytic(const CheckedProduct& product, const Format& output
       product.k, unit_roundoff(output));
 }
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

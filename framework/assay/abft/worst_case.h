@@ -8,10 +8,10 @@
 
 #include "assay/abft/checked_product.h"
 
-namespace assay::abft {
+namespace assay::inline v0_2::abft {
 
 void prepare_sea_abft(const CheckedProduct& product, const Format& output, Prepared& to);
 void prepare_analytic(const CheckedProduct& product, const Format& output, Prepared& to);
 std::string why_not_analytic(const CheckedProduct& product, const Format& output);
 
-}  // namespace assay::abft
+}  // namespace assay::inline v0_2::abft

@@ -13,7 +13,7 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 
-namespace assay::audit {
+namespace assay::inline v0_2::audit {
 namespace {
 
 constexpr double kConfidence = 0.95;
@@ -359,4 +359,4 @@ AuditResult run_audit(const std::vector<Subject>& subjects,
   return Audit(subjects, targets, options).run();
 }
 
-}  // namespace assay::audit
+}  // namespace assay::inline v0_2::audit

@@ -20,7 +20,7 @@
 #include "assay/audit/target.h"
 #include "assay/campaign/rate_statistics.h"
 
-namespace assay::audit {
+namespace assay::inline v0_2::audit {
 
 // A wrong output that a target passed, although it differs from the right one by more than the
 // yardstick allows.
@@ -138,4 +138,4 @@ AuditResult run_audit(const std::vector<Subject>& subjects,
                       const std::vector<std::unique_ptr<Target>>& targets,
                       const AuditOptions& options);
 
-}  // namespace assay::audit
+}  // namespace assay::inline v0_2::audit

@@ -11,7 +11,7 @@
 #include "assay/fault/mutation.h"
 #include "assay/format/format.h"
 
-namespace assay::audit {
+namespace assay::inline v0_2::audit {
 namespace {
 
 constexpr std::string_view kSpecial = "special", kValue = "value", kOrder = "order",
@@ -420,4 +420,4 @@ std::int64_t changed_elements(const Tensor& clean, const Tensor& output) {
   return changed;
 }
 
-}  // namespace assay::audit
+}  // namespace assay::inline v0_2::audit

@@ -12,7 +12,7 @@
 
 #include "assay/audit/subject.h"
 
-namespace assay::audit {
+namespace assay::inline v0_2::audit {
 
 // A class of corruptions that the same sort of check detects. The score of a target is a mean over
 // classes.
@@ -58,4 +58,4 @@ Tensor obviously_wrong(const Tensor& clean);
 // shape.
 std::int64_t changed_elements(const Tensor& clean, const Tensor& output);
 
-}  // namespace assay::audit
+}  // namespace assay::inline v0_2::audit

@@ -5,7 +5,7 @@
 
 #include "assay/format/format.h"
 
-namespace assay::audit {
+namespace assay::inline v0_2::audit {
 namespace {
 
 // A kind of error that grows with a whole number k. `apply` returns the output with the error k, or
@@ -202,4 +202,4 @@ std::vector<SizeSeries> series_of(const std::vector<Subject>& sizes, Target& tar
   return all;
 }
 
-}  // namespace assay::audit
+}  // namespace assay::inline v0_2::audit

@@ -8,7 +8,7 @@
 
 #include "assay/audit/audit.h"
 
-namespace assay::audit {
+namespace assay::inline v0_2::audit {
 
 // Returns the smallest k from 1 to `most` for which passes(k) is false. Returns nothing if there is
 // no such k. passes() must be true below that k and false from it on. Doubles k until passes(k) is
@@ -23,4 +23,4 @@ Blindness blindness_of(const Subject& subject, Target& target);
 std::vector<Subject> sizes_of(const Subject& subject);
 std::vector<SizeSeries> series_of(const std::vector<Subject>& sizes, Target& target);
 
-}  // namespace assay::audit
+}  // namespace assay::inline v0_2::audit

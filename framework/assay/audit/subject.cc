@@ -1,6 +1,6 @@
 #include "assay/audit/subject.h"
 
-namespace assay::audit {
+namespace assay::inline v0_2::audit {
 
 std::string Subject::title() const {
   const std::string output = test_case.output_name();
@@ -26,4 +26,4 @@ std::optional<Subject> resized(const Subject& subject, std::int64_t size) {
   return out;
 }
 
-}  // namespace assay::audit
+}  // namespace assay::inline v0_2::audit

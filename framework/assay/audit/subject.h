@@ -8,7 +8,7 @@
 
 #include "assay/cases/case.h"
 
-namespace assay::audit {
+namespace assay::inline v0_2::audit {
 
 // One right output of a case.
 struct Subject {
@@ -39,4 +39,4 @@ Tensor fitted(const Tensor& from, const Shape& shape);
 // subject has no elements or no golden result.
 std::optional<Subject> resized(const Subject& subject, std::int64_t size);
 
-}  // namespace assay::audit
+}  // namespace assay::inline v0_2::audit

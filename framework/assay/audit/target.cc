@@ -4,7 +4,7 @@
 
 #include "assay/base/error.h"
 
-namespace assay::audit {
+namespace assay::inline v0_2::audit {
 
 StandardTarget::StandardTarget(std::string name, GateRequest request, bool gate)
     : name_(std::move(name)), request_(std::move(request)), gate_(gate) {
@@ -49,4 +49,4 @@ Answer StandardTarget::judge(const Trial& trial) {
   return {!verdicts.empty(), verdicts.empty() ? "" : verdicts.front().because, ""};
 }
 
-}  // namespace assay::audit
+}  // namespace assay::inline v0_2::audit

@@ -12,7 +12,7 @@
 #include "assay/audit/subject.h"
 #include "assay/gate/gate.h"
 
-namespace assay::audit {
+namespace assay::inline v0_2::audit {
 
 // An output for a target to judge.
 struct Trial {
@@ -66,4 +66,4 @@ class StandardTarget : public Target {
   std::map<const Subject*, Checks> checks_;  // the checks that were made for each subject
 };
 
-}  // namespace assay::audit
+}  // namespace assay::inline v0_2::audit

@@ -6,7 +6,7 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 std::vector<std::string> every_part(std::string_view text, char separator) {
   std::vector<std::string> parts(1);
@@ -94,4 +94,4 @@ std::size_t SpecText::choice(const Setting& setting, std::span<const std::string
                    did_you_mean_aside(setting.value, words)));
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -21,7 +21,7 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns the whole text as a number of type T, or nothing if it is not one. A leading '+' and
 // blanks are not accepted.
@@ -121,4 +121,4 @@ class SpecText {
   std::vector<Setting> settings_;
 };
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

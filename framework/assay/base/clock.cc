@@ -7,7 +7,7 @@
 #include "assay/base/call_text.h"
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 std::string utc_now() {
   std::time_t now = std::time(nullptr);
@@ -24,4 +24,4 @@ std::string utc_now() {
                    date.tm_mday, date.tm_hour, date.tm_min, date.tm_sec);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

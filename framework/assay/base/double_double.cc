@@ -5,7 +5,7 @@
 
 #include "assay/base/constants.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // 2^(i / 32) and 2^(i / 1024) for i = 0 to 31, with twice the precision of float64.
@@ -131,4 +131,4 @@ double hypot(double x, double y) {
   return std::ldexp(root(std::ldexp(x, -exponent), std::ldexp(y, -exponent)), exponent);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

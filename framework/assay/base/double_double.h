@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 struct DoubleDouble {
   constexpr DoubleDouble(double value = 0) : high(value) {}
@@ -65,4 +65,4 @@ inline bool is_sure(const DoubleDouble& x, double relative_error) {
 // NaN and infinity are treated as by std::hypot.
 double hypot(double x, double y);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 std::size_t edit_distance(std::string_view from, std::string_view to) {
   // `row` has the distances from the first i characters of `from` to each beginning of `to`.
@@ -26,4 +26,4 @@ std::size_t edit_distance(std::string_view from, std::string_view to) {
   return row.back();
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

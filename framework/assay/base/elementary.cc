@@ -6,7 +6,7 @@
 
 #include "assay/base/constants.h"
 
-namespace assay::portable {
+namespace assay::inline v0_2::portable {
 namespace {
 
 double power_of_two(int exponent) {  // -1022 to 1023
@@ -192,4 +192,4 @@ double shortened(double x, int bits) {
   return std::bit_cast<double>((std::bit_cast<std::uint64_t>(x) + unit / 2) & ~(unit - 1));
 }
 
-}  // namespace assay::portable
+}  // namespace assay::inline v0_2::portable

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // A given value is refused: a case, an argument or a request, which the user can fix. what() is
 // the reason. All other exceptions mean a mistake in the program, and no verdict hides them.
@@ -37,4 +37,4 @@ class CaseError : public Refusal {
   std::string name_;
 };
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -12,7 +12,7 @@
 #include "assay/base/file_stream.h"
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 bool same_file(const std::string& a, const std::string& b) {
   struct stat sa, sb;
@@ -52,4 +52,4 @@ void write_file(const std::string& path, std::string_view text) {
   out.commit();
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

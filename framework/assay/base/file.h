@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns all bytes of a file. Throws std::runtime_error, which names the path and the reason.
 std::string read_file(const std::string& path);
@@ -16,4 +16,4 @@ void write_file(const std::string& path, std::string_view text);
 // True if both paths lead to the same existing file.
 bool same_file(const std::string& a, const std::string& b);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -12,7 +12,7 @@
 #include "assay/base/text.h"
 #include "assay/base/unsynced.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 FileStream::FileStream(std::string path) : path_(std::move(path)) {
   struct stat status;
@@ -53,4 +53,4 @@ void FileStream::fail(int error) {
       formatted("{}: cannot be written: {}", path_, std::strerror(error != 0 ? error : EIO)));
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

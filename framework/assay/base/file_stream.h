@@ -8,7 +8,7 @@
 
 #include "assay/base/temporary_file.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Writes to a TemporaryFile, which commit() syncs and moves into place. Pipes and devices are
 // written to directly. Every function throws std::runtime_error, which names the path and the
@@ -31,4 +31,4 @@ class FileStream {
   std::FILE* out_ = nullptr;
 };
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -12,7 +12,7 @@
 #error "assay itself cannot be compiled with -ffast-math or its kind; programs that use it can"
 #endif
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 #if defined(__x86_64__)
@@ -68,4 +68,4 @@ CallersFloatEnvironment::~CallersFloatEnvironment() {
   if (changed_) set();
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -10,7 +10,7 @@
 
 #include <cfenv>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Sets assay's environment for the calling thread, and restores the previous one when destroyed.
 class FloatEnvironment {
@@ -39,4 +39,4 @@ class CallersFloatEnvironment {
   bool changed_;
 };
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 inline constexpr std::uint64_t kFnvStart = 0xcbf29ce484222325;
 
@@ -16,4 +16,4 @@ constexpr std::uint64_t fnv1a(std::string_view text, std::uint64_t start = kFnvS
   return hash;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

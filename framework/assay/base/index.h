@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Converts a size or position of a tensor, which is signed here, to the unsigned type of the
 // standard containers.
@@ -19,4 +19,4 @@ inline std::vector<std::int64_t> spread_indices(std::int64_t n, std::int64_t mos
   return chosen;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 constexpr std::chrono::milliseconds kBetween{100};
@@ -26,4 +26,4 @@ void Interruptible::ask_whether_to_go_on() {
   innermost->ask_();
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <functional>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // While an object of this class lives, parallel_for() on its thread calls `ask` between its parts,
 // at most ten times a second. If `ask` throws, the loop ends and parallel_for() rethrows the
@@ -25,4 +25,4 @@ class Interruptible {
   std::chrono::steady_clock::time_point next_;
 };
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -8,7 +8,7 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 
-namespace assay::json {
+namespace assay::inline v0_2::json {
 namespace {
 
 // Returns the depth to which values of a JSON text are nested. It also works for a text that is not
@@ -171,4 +171,4 @@ Json parse_json(const std::string& text, const std::string& source, Controls con
   }
 }
 
-}  // namespace assay::json
+}  // namespace assay::inline v0_2::json

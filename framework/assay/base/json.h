@@ -12,7 +12,7 @@
 #include "assay/base/error.h"
 #include "assay/base/text.h"
 
-namespace assay::json {
+namespace assay::inline v0_2::json {
 
 using Json = nlohmann::ordered_json;
 // JSON objects whose keys are sorted by name, for many thousands of keys. Searching those of Json,
@@ -80,4 +80,4 @@ std::optional<std::int64_t> count_of(const Json& object, const char* key, const 
 const Json& list_in(const Json& object, const char* key, const std::string& where,
                     std::string_view wanted = "a list");
 
-}  // namespace assay::json
+}  // namespace assay::inline v0_2::json

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 void prefer_huge_pages(void* memory, std::size_t bytes) {
   constexpr std::uintptr_t kHuge = 2 << 20;
@@ -18,4 +18,4 @@ void prefer_huge_pages(void* memory, std::size_t bytes) {
   (void)madvise(first, end - begin, MADV_HUGEPAGE);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

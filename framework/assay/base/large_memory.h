@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Requests huge pages if the host has them. Call it before the memory is first touched. It changes
 // nothing for small blocks, and on hosts without huge pages.
@@ -53,4 +53,4 @@ struct UninitialisedAllocator {
 template <typename T>
 using LargeArray = std::vector<T, UninitialisedAllocator<T>>;
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

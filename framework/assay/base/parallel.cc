@@ -11,7 +11,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/interruptible.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 int default_threads() {
   if (const char* text = std::getenv("ASSAY_THREADS")) {
@@ -77,4 +77,4 @@ void parallel_ranges(std::int64_t count, int threads,
   });
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <vector>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns the number of threads that 0 stands for. This is the environment variable ASSAY_THREADS
 // or, without it, the number of the machine's cores.
@@ -47,4 +47,4 @@ void parallel_sort(std::vector<T>& all, int threads, const Less& less) {
   }
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

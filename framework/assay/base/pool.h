@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 template <typename T>
 class Pool {
@@ -56,4 +56,4 @@ class Pool {
   std::size_t made_ = 0;
 };
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

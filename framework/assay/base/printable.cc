@@ -5,7 +5,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 constexpr std::size_t kMostInName = 200, kMostInSentence = 2000;
@@ -141,4 +141,4 @@ std::string printable_json(std::string json) {
   return out;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

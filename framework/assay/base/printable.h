@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 bool is_utf8(std::string_view text);
 
@@ -41,4 +41,4 @@ std::string printable_sentence(std::string_view text);
 // characters, and this function escapes the others. The values stay the same.
 std::string printable_json(std::string json);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

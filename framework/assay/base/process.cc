@@ -20,7 +20,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // Each program has a supervisor, a process of ours that only waits. Orphans of the program's
@@ -458,4 +458,4 @@ std::optional<std::string> LineProcess::ask(std::string_view line) {
   }
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

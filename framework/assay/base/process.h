@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 struct ProcessLimits {
   double seconds = 60;  // of wall time
@@ -80,4 +80,4 @@ class LineProcess {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -15,7 +15,7 @@ __float128 binary128_erfc(__float128) noexcept __asm__("erfcf128");
 }
 #endif
 
-namespace assay::quad {
+namespace assay::inline v0_2::quad {
 
 #if LDBL_MANT_DIG == 113
 Quad sqrt(Quad x) { return std::sqrt(x); }
@@ -33,4 +33,4 @@ Quad tanh(Quad x) { return binary128_tanh(x); }
 Quad erfc(Quad x) { return binary128_erfc(x); }
 #endif
 
-}  // namespace assay::quad
+}  // namespace assay::inline v0_2::quad

@@ -8,7 +8,7 @@
 #include "assay/base/hash.h"
 #include "assay/base/int128.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 std::array<std::uint32_t, 4> philox(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
   const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
@@ -78,4 +78,4 @@ double Random::normal() {
   return pair.first;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

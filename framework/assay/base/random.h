@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns the four random words of 32 bits at one address.
 std::array<std::uint32_t, 4> philox(std::uint64_t seed, std::uint64_t stream, std::uint64_t index);
@@ -54,4 +54,4 @@ class Random {
   bool has_word_ = false, has_normal_ = false;
 };
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -1,7 +1,7 @@
 // True if a sanitizer of g++ or clang is on.
 #pragma once
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // __has_feature is used only for clang. A test whether it is defined would not do, because headers
 // of libraries define it as 0 for g++.
@@ -21,4 +21,4 @@ inline constexpr bool kThreadSanitizer = false;
 #endif
 #endif
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -6,7 +6,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // The constants of SHA-256: the fractional parts of the cube roots of the first 64 primes.
@@ -68,4 +68,4 @@ std::string sha256(std::string_view text) {
   return digits;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns the hash of a text in 64 lower-case hexadecimal digits.
 std::string sha256(std::string_view text);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -17,7 +17,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 namespace fs = std::filesystem;
@@ -141,4 +141,4 @@ void keep_mode(const std::string& path) {
   modes().of[absolute(path)] = status.st_mode & 0777;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // A file without a name in the folder of its destination. It gets the destination's name when it is
 // complete, so nothing remains if the process ends earlier. If the file system does not support
@@ -33,4 +33,4 @@ class TemporaryFile {
 // Announces that the file at this path is about to be removed. A new file there will get its mode.
 void keep_mode(const std::string& path);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -8,7 +8,7 @@
 #include "assay/base/edit_distance.h"
 #include "assay/base/printable.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 std::string grouped(std::int64_t count) { return grouped(std::to_string(count)); }
 
@@ -251,4 +251,4 @@ std::vector<std::string> shell_words(std::string_view line) {
   return words;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

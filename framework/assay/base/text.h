@@ -12,7 +12,7 @@
 
 #include "assay/base/error.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // fmt::format under another name. Arguments of standard library types would also find std::format,
 // if the library has it.
@@ -108,4 +108,4 @@ std::string shell_word(std::string_view word);
 // Refusal if a quote is not closed.
 std::vector<std::string> shell_words(std::string_view line);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

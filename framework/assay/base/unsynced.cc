@@ -1,6 +1,6 @@
 #include "assay/base/unsynced.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 thread_local int alive = 0;
@@ -11,4 +11,4 @@ UnsyncedWrites::UnsyncedWrites() { ++alive; }
 UnsyncedWrites::~UnsyncedWrites() { --alive; }
 bool UnsyncedWrites::active() { return alive > 0; }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

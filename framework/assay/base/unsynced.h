@@ -1,7 +1,7 @@
 // Writes of files that nobody needs after a crash.
 #pragma once
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // While an object of this class lives, write_file() and FileStream::commit() on its thread do not
 // wait until the data are on the disk.
@@ -14,4 +14,4 @@ class UnsyncedWrites {
   static bool active();  // true if an object of this class lives on this thread
 };
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -2,7 +2,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 std::string did_you_mean(std::string_view word, std::span<const std::string> known) {
   const std::string near = nearest_word(word, known);
@@ -20,4 +20,4 @@ std::string unknown_word(std::string_view kind, std::string_view word,
                    joined(known));
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

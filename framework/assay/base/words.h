@@ -10,7 +10,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns ": did you mean 'float16'?" if a known word is near enough for `word` to be a typing
 // error (nearest_word() in base/text.h). Returns an empty string otherwise.
@@ -86,4 +86,4 @@ const auto& row_named(std::string_view kind, const Rows& rows, std::string_view 
   refuse(unknown_word(kind, name, names_of(rows)));
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

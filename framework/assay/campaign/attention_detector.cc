@@ -6,7 +6,7 @@
 #include "assay/base/index.h"
 #include "assay/campaign/clean_rows.h"
 
-namespace assay::campaign {
+namespace assay::inline v0_2::campaign {
 AttentionDetector::AttentionDetector(const AbftOptions& options, const Case& c,
                                      const Tensor& output)
     : rows_(c, output.format(), options), output_(&output) {}
@@ -90,4 +90,4 @@ Detection AttentionDetector::detect(std::span<const ElementChange> changes) cons
   return all;
 }
 
-}  // namespace assay::campaign
+}  // namespace assay::inline v0_2::campaign

@@ -9,7 +9,7 @@
 #include "assay/abft/attention_check.h"
 #include "assay/campaign/checksum_detector.h"
 
-namespace assay::campaign {
+namespace assay::inline v0_2::campaign {
 
 class AttentionDetector {
  public:
@@ -30,4 +30,4 @@ class AttentionDetector {
   const Tensor* output_;
 };
 
-}  // namespace assay::campaign
+}  // namespace assay::inline v0_2::campaign

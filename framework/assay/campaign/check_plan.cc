@@ -9,7 +9,7 @@
 #include "assay/judge/bound.h"
 #include "assay/op/operator.h"
 
-namespace assay::campaign {
+namespace assay::inline v0_2::campaign {
 namespace {
 
 // Finds the format of the result if the file does not name it.
@@ -77,4 +77,4 @@ Plan check_plan(UncheckedPlan unchecked) {
   return plan;
 }
 
-}  // namespace assay::campaign
+}  // namespace assay::inline v0_2::campaign

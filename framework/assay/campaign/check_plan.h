@@ -7,7 +7,7 @@
 
 #include "assay/campaign/plan.h"
 
-namespace assay::campaign {
+namespace assay::inline v0_2::campaign {
 
 // A cell as its file describes it. Unless the file names the format of the result, that format is
 // not known yet. Its detectors and faults have not been compared with the format.
@@ -31,4 +31,4 @@ struct UncheckedPlan {
 // Refusal, which begins with the cell's place.
 Plan check_plan(UncheckedPlan unchecked);
 
-}  // namespace assay::campaign
+}  // namespace assay::inline v0_2::campaign

@@ -12,7 +12,7 @@
 #include "assay/campaign/row_checks.h"
 #include "assay/cases/product.h"
 
-namespace assay::campaign {
+namespace assay::inline v0_2::campaign {
 namespace {
 
 // Returns the bin of the residual |R| relative to its threshold T after the ulp of one element of
@@ -416,4 +416,4 @@ std::optional<ChecksumDetector::ChangedChecksum> ChecksumDetector::detect_checks
   return result;
 }
 
-}  // namespace assay::campaign
+}  // namespace assay::inline v0_2::campaign

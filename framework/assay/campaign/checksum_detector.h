@@ -14,7 +14,7 @@
 #include "assay/cases/case.h"
 #include "assay/fault/change.h"
 
-namespace assay::campaign {
+namespace assay::inline v0_2::campaign {
 
 // An element of the result whose bits change.
 struct ElementChange {
@@ -88,4 +88,4 @@ class ChecksumDetector {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace assay::campaign
+}  // namespace assay::inline v0_2::campaign

@@ -6,7 +6,7 @@
 
 #include "assay/simd/flips_kernel.h"
 
-namespace assay::campaign {
+namespace assay::inline v0_2::campaign {
 
 std::uint16_t bin_of(const abft::Reading& r) {
   if (!std::isfinite(r.difference) || !std::isfinite(r.threshold)) return simd::kBinNotFinite;
@@ -44,4 +44,4 @@ CleanCounts CleanRows::counts() const {
   return counts;
 }
 
-}  // namespace assay::campaign
+}  // namespace assay::inline v0_2::campaign

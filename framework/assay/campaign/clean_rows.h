@@ -8,7 +8,7 @@
 #include "assay/abft/reading.h"
 #include "assay/campaign/trial_tally.h"
 
-namespace assay::campaign {
+namespace assay::inline v0_2::campaign {
 
 // Returns the bin of a reading's ratio D/T, which is its difference divided by its threshold
 // (simd/flips_kernel.h). Returns kBinNotFinite if D or T is infinite or NaN.
@@ -32,4 +32,4 @@ class CleanRows {
   abft::ZTally z_;
 };
 
-}  // namespace assay::campaign
+}  // namespace assay::inline v0_2::campaign

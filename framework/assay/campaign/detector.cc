@@ -6,7 +6,7 @@
 #include "assay/base/text.h"
 #include "assay/op/operator.h"
 
-namespace assay::campaign {
+namespace assay::inline v0_2::campaign {
 namespace {
 
 // Returns the elementwise check of a detector for a matrix. This is the detector's standard, if it
@@ -112,4 +112,4 @@ Detection MatrixDetector::detect(std::span<const ElementChange> changes,
   return checksums_ ? checksums_->detect(changes, before_cast) : elements_->detect(changes);
 }
 
-}  // namespace assay::campaign
+}  // namespace assay::inline v0_2::campaign

@@ -10,7 +10,7 @@
 #include "assay/campaign/matrix.h"
 #include "assay/gate/gate.h"
 
-namespace assay::campaign {
+namespace assay::inline v0_2::campaign {
 
 class MatrixDetector {
  public:
@@ -39,4 +39,4 @@ class MatrixDetector {
   std::optional<ElementDetector> elements_;
 };
 
-}  // namespace assay::campaign
+}  // namespace assay::inline v0_2::campaign

@@ -9,7 +9,7 @@
 #include "assay/format/convert.h"
 #include "assay/op/operator.h"
 
-namespace assay::campaign {
+namespace assay::inline v0_2::campaign {
 namespace {
 
 std::uint16_t bin_of(double ratio) {
@@ -122,4 +122,4 @@ Detection ElementDetector::detect(std::span<const ElementChange> changes) const 
   return detection;
 }
 
-}  // namespace assay::campaign
+}  // namespace assay::inline v0_2::campaign

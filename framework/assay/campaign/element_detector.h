@@ -8,7 +8,7 @@
 #include "assay/campaign/checksum_detector.h"
 #include "assay/gate/gate.h"
 
-namespace assay::campaign {
+namespace assay::inline v0_2::campaign {
 
 class ElementDetector {
  public:
@@ -47,4 +47,4 @@ class ElementDetector {
   std::int64_t mismatches_ = 0, special_ = 0, forgiven_ = 0;
 };
 
-}  // namespace assay::campaign
+}  // namespace assay::inline v0_2::campaign

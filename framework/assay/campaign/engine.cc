@@ -12,7 +12,7 @@
 #include "assay/campaign/detector.h"
 #include "assay/campaign/trial.h"
 
-namespace assay::campaign {
+namespace assay::inline v0_2::campaign {
 namespace {
 
 // Counts each bin of a census. Uses four tables, because an increment waits for an earlier
@@ -190,4 +190,4 @@ std::vector<std::int64_t> blocks_of_shard(std::int64_t count, int shard, int sha
   return mine;
 }
 
-}  // namespace assay::campaign
+}  // namespace assay::inline v0_2::campaign

@@ -13,7 +13,7 @@
 #include "assay/campaign/plan.h"
 #include "assay/campaign/trial_tally.h"
 
-namespace assay::campaign {
+namespace assay::inline v0_2::campaign {
 
 struct CampaignOptions {
   int threads = 0;  // 0 means default_threads()
@@ -67,4 +67,4 @@ class Campaign {
 // block, beginning with block shard - 1. Shards are counted from 1.
 std::vector<std::int64_t> blocks_of_shard(std::int64_t count, int shard, int shards);
 
-}  // namespace assay::campaign
+}  // namespace assay::inline v0_2::campaign

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace assay::campaign {
+namespace assay::inline v0_2::campaign {
 namespace {
 
 double rounded(const simd::RoundSpec& spec, double x) {
@@ -89,4 +89,4 @@ std::uint16_t flip_bin(const simd::FlipCheck& c, const Format& format, std::uint
                         (doubtful ? simd::kFlipDoubtful : 0));
 }
 
-}  // namespace assay::campaign
+}  // namespace assay::inline v0_2::campaign

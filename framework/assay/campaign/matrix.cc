@@ -7,7 +7,7 @@
 #include "assay/op/generate.h"
 #include "assay/op/operator.h"
 
-namespace assay::campaign {
+namespace assay::inline v0_2::campaign {
 namespace {
 
 // Every input is drawn from its own stream. The stream depends on all that determines the input.
@@ -113,4 +113,4 @@ void settle_result(const Plan& plan, Cell& cell) {
   cell.rows = output.size() / columns_of(output);
 }
 
-}  // namespace assay::campaign
+}  // namespace assay::inline v0_2::campaign

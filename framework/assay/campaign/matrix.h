@@ -9,7 +9,7 @@
 #include "assay/campaign/plan.h"
 #include "assay/cases/case.h"
 
-namespace assay::campaign {
+namespace assay::inline v0_2::campaign {
 
 // Reads a case of a dataset file, with its inputs and recorded outputs.
 using CaseLoader = std::function<Case(const std::string& file, const std::string& name)>;
@@ -44,4 +44,4 @@ Matrix make_matrix(const Plan& plan, const Cell& cell, std::int64_t index,
 // Refusal if that result cannot be drawn or computed.
 void settle_result(const Plan& plan, Cell& cell);
 
-}  // namespace assay::campaign
+}  // namespace assay::inline v0_2::campaign

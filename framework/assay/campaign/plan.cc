@@ -7,7 +7,7 @@
 #include "assay/base/words.h"
 #include "assay/op/operator.h"
 
-namespace assay::campaign {
+namespace assay::inline v0_2::campaign {
 namespace {
 
 // Returns two 64-bit FNV-1a hashes of the text with different start values, in hexadecimal.
@@ -145,4 +145,4 @@ void set_fingerprint(Plan& plan, const std::vector<std::string>& digests) {
   plan.fingerprint = digest(plan.canonical);
 }
 
-}  // namespace assay::campaign
+}  // namespace assay::inline v0_2::campaign

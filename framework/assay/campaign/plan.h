@@ -15,7 +15,7 @@
 #include "assay/machine/machine.h"
 #include "assay/tensor/distribution.h"
 
-namespace assay::campaign {
+namespace assay::inline v0_2::campaign {
 
 // A detector: a checksum threshold, or a standard's elementwise bound relative to the golden
 // result. If neither is given, the detector is the rtol and atol of the case. For drawn inputs,
@@ -135,4 +135,4 @@ void check_cell(const Cell& cell);
 // the plan reads, so that changed data also change the fingerprint.
 void set_fingerprint(Plan& plan, const std::vector<std::string>& digests);
 
-}  // namespace assay::campaign
+}  // namespace assay::inline v0_2::campaign

@@ -8,7 +8,7 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 
-namespace assay::campaign {
+namespace assay::inline v0_2::campaign {
 namespace {
 
 constexpr double kRare = 1e-3;
@@ -154,4 +154,4 @@ std::vector<std::string> variants_left_out(const Plan& plan,
   return left_out;
 }
 
-}  // namespace assay::campaign
+}  // namespace assay::inline v0_2::campaign

@@ -7,7 +7,7 @@
 
 #include "assay/campaign/results.h"
 
-namespace assay::campaign {
+namespace assay::inline v0_2::campaign {
 
 // A cell of a published table. It has a rate, or the word "not_injectable" or "void" (published as
 // meaningless). A remark states why the cell is considered a defect of the publication.
@@ -50,4 +50,4 @@ std::vector<Comparison> compare_published(const Plan& plan, const std::vector<Ce
 std::vector<std::string> variants_left_out(const Plan& plan,
                                            const std::vector<PublishedRate>& published);
 
-}  // namespace assay::campaign
+}  // namespace assay::inline v0_2::campaign

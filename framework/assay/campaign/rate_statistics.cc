@@ -11,7 +11,7 @@
 #include "assay/base/int128.h"
 #include "assay/base/text.h"
 
-namespace assay::campaign {
+namespace assay::inline v0_2::campaign {
 namespace {
 
 void require_confidence(double confidence) {
@@ -213,4 +213,4 @@ double split_confidence(double confidence, std::int64_t looks) {
   return 1 - (1 - confidence) / static_cast<double>(looks);
 }
 
-}  // namespace assay::campaign
+}  // namespace assay::inline v0_2::campaign

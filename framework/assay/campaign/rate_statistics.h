@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-namespace assay::campaign {
+namespace assay::inline v0_2::campaign {
 
 // A rate: `events` of `trials` trials. All functions below throw Refusal if there are no trials, if
 // 0 <= events <= trials does not hold, or if a confidence is not above 0 and below 1.
@@ -71,8 +71,8 @@ double upper_bound_by_clusters(const ClusteredRate& rate, double confidence);
 // then hold with `confidence`, whichever of them ends the campaign (Bonferroni).
 double split_confidence(double confidence, std::int64_t looks);
 
-}  // namespace assay::campaign
+}  // namespace assay::inline v0_2::campaign
 
-namespace assay {
+namespace assay::inline v0_2 {
 using campaign::Rate;
-}  // namespace assay
+}  // namespace assay::inline v0_2

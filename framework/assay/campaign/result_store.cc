@@ -12,7 +12,7 @@
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 
-namespace assay::campaign {
+namespace assay::inline v0_2::campaign {
 namespace {
 
 namespace fs = std::filesystem;
@@ -167,4 +167,4 @@ BlockTally load_block(const std::string& path, const BlockAddress& block, const 
   return read_block(path, block, plan.fingerprint);
 }
 
-}  // namespace assay::campaign
+}  // namespace assay::inline v0_2::campaign

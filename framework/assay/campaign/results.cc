@@ -5,7 +5,7 @@
 #include "assay/abft/reading.h"
 #include "assay/base/float_environment.h"
 
-namespace assay::campaign {
+namespace assay::inline v0_2::campaign {
 namespace {
 
 // Adds up what one detector detected in several series, for each matrix.
@@ -210,4 +210,4 @@ std::vector<RocPoint> roc(const GateResult& gate) {
   return points;
 }
 
-}  // namespace assay::campaign
+}  // namespace assay::inline v0_2::campaign

@@ -9,7 +9,7 @@
 #include "assay/campaign/engine.h"
 #include "assay/campaign/rate_statistics.h"
 
-namespace assay::campaign {
+namespace assay::inline v0_2::campaign {
 
 inline constexpr double kConfidence = 0.95;
 
@@ -102,4 +102,4 @@ CellResult cell_result(const Plan& plan, std::size_t cell, const BlockTally& tal
 // kPreciseMatrices matrices. Call it after a block with Campaign::is_look().
 bool is_precise(const Cell& cell, const CellResult& result);
 
-}  // namespace assay::campaign
+}  // namespace assay::inline v0_2::campaign

@@ -15,7 +15,7 @@
 #include "assay/campaign/checksum_detector.h"
 #include "assay/format/convert.h"
 
-namespace assay::campaign {
+namespace assay::inline v0_2::campaign {
 
 // The checks of the rows of C. For checks of columns, the matrix is the transpose of C.
 struct RowChecks {
@@ -252,4 +252,4 @@ struct RowChecks {
   }
 };
 
-}  // namespace assay::campaign
+}  // namespace assay::inline v0_2::campaign

@@ -10,7 +10,7 @@
 
 #include "assay/campaign/results.h"
 
-namespace assay::campaign {
+namespace assay::inline v0_2::campaign {
 
 // A fault of a campaign, without the plan. Series::fault is an index into these faults.
 struct SavedFault {
@@ -50,4 +50,4 @@ struct SavedCampaign {
   std::vector<SavedCell> cells;
 };
 
-}  // namespace assay::campaign
+}  // namespace assay::inline v0_2::campaign

@@ -12,7 +12,7 @@
 #include "assay/op/dot_operator.h"
 #include "assay/op/operator.h"
 
-namespace assay::campaign {
+namespace assay::inline v0_2::campaign {
 namespace {
 
 const Format& float32() {
@@ -383,4 +383,4 @@ void run_trials(const Plan& plan, const Cell& cell, std::size_t fault, std::int6
   }
 }
 
-}  // namespace assay::campaign
+}  // namespace assay::inline v0_2::campaign

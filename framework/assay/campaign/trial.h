@@ -8,7 +8,7 @@
 
 #include "assay/campaign/detector.h"
 
-namespace assay::campaign {
+namespace assay::inline v0_2::campaign {
 
 // The fault of a trial, and its effect.
 struct Trial {
@@ -31,4 +31,4 @@ void run_trials(const Plan& plan, const Cell& cell, std::size_t fault, std::int6
                 const Matrix& matrix, const std::vector<MatrixDetector>& gates, std::size_t s,
                 BlockTally& tally);
 
-}  // namespace assay::campaign
+}  // namespace assay::inline v0_2::campaign

@@ -9,7 +9,7 @@
 #include "assay/base/hash.h"
 #include "assay/base/text.h"
 
-namespace assay::campaign {
+namespace assay::inline v0_2::campaign {
 namespace {
 
 constexpr std::string_view kMagic = "assay-block 1";
@@ -223,4 +223,4 @@ void append(BlockTally& a, BlockTally&& b) {
   add(a.fault_ratios, b.fault_ratios);
 }
 
-}  // namespace assay::campaign
+}  // namespace assay::inline v0_2::campaign

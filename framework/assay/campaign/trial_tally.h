@@ -11,7 +11,7 @@
 #include "assay/campaign/plan.h"
 #include "assay/simd/flips_kernel.h"
 
-namespace assay::campaign {
+namespace assay::inline v0_2::campaign {
 
 // The counts of checks by difference / threshold, and of checks without such a ratio, in the bins
 // of simd/flips_kernel.h.
@@ -94,4 +94,4 @@ BlockTally parse_block(std::string_view text, const BlockAddress& address,
 // Appends the matrices of b to those of a, and adds its histograms.
 void append(BlockTally& a, BlockTally&& b);
 
-}  // namespace assay::campaign
+}  // namespace assay::inline v0_2::campaign

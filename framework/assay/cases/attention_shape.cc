@@ -5,7 +5,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // Reads the input `positions`. Returns one position for each query of each batch, or an empty list
@@ -69,4 +69,4 @@ AttentionShape attention_shape(const Case& c) {
   return a;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -7,7 +7,7 @@
 
 #include "assay/cases/case.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The shape of an attention: q (..., L, D), k (..., S, D) and v (..., S, E) give (..., L, E).
 struct AttentionShape {
@@ -35,4 +35,4 @@ struct AttentionShape {
 // although the attention is not causal.
 AttentionShape attention_shape(const Case& test_case);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

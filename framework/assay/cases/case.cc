@@ -6,7 +6,7 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 const Attribute* find(const Case& c, std::string_view name) {
@@ -169,4 +169,4 @@ bool is_case_name(std::string_view name) {
   return true;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -21,7 +21,7 @@
 #include "assay/cases/epilogue.h"
 #include "assay/tensor/tensor.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The value of an attribute: an integer, a real number or a text.
 using Attribute = std::variant<std::int64_t, double, std::string>;
@@ -193,4 +193,4 @@ bool is_case_character(char c);
 // word.
 bool is_case_name(std::string_view name);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

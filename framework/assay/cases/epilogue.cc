@@ -2,7 +2,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 bool is_wide(const Format& f) { return f.name == "float32" || f.name == "float64"; }
@@ -50,4 +50,4 @@ std::string why_no_epilogue(const Epilogue& e, const Format& output, const Shape
   return why;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

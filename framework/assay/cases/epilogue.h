@@ -5,7 +5,7 @@
 
 #include "assay/tensor/tensor.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The arrays that the epilogue of a kernel can give beside its output, if the output is a product
 // whose accumulator is cast to the output's dtype (docs/abft.md, residual_compensated). A part that
@@ -35,4 +35,4 @@ std::string why_no_accumulator(const Format& format, const Shape& accumulator, c
 std::string why_no_residual(const Format& format, const Shape& residual, const Format& output,
                             const Shape& shape);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

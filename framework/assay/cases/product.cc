@@ -3,7 +3,7 @@
 #include "assay/base/text.h"
 #include "assay/cases/product_operands.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // Returns an operand as the product uses it: transposed if the case says so.
@@ -95,4 +95,4 @@ std::vector<double> matmul_bias(const Case& c) {
   return c.inputs.count("bias") != 0 ? c.input("bias").view().values() : std::vector<double>();
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -7,7 +7,7 @@
 
 #include "assay/cases/case.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The sizes of a batch of products: each multiplies an M x K matrix by a K x N matrix, after
 // transposes.
@@ -26,4 +26,4 @@ TensorView matmul_matrix(const Case& test_case, const std::string& name, std::in
 // bias.
 std::vector<double> matmul_bias(const Case& test_case);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -9,7 +9,7 @@
 
 #include "assay/cases/product.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The operands a (..., M, K) and b (..., K, N) as they are stored: the last two dimensions of a
 // transposed operand are exchanged. Both are views, so the caller must keep the elements alive.
@@ -34,4 +34,4 @@ struct ProductOperands {
 // input a or b.
 ProductOperands product_operands(const Case& test_case);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

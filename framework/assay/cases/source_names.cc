@@ -5,7 +5,7 @@
 #include "assay/base/hash.h"
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 std::string with_hash(const std::string& safe, std::string_view source_name) {
@@ -51,4 +51,4 @@ std::string source_name_of(const std::string& case_name,
   return fits ? *said : case_name;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

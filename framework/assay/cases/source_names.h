@@ -13,7 +13,7 @@
 
 #include "assay/cases/case.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The attribute in which a case keeps its source name, if that differs from its case name.
 inline constexpr const char* kSourceNameAttribute = "x_name";
@@ -39,4 +39,4 @@ std::string distinct_word(std::string_view word);
 std::string source_name_of(const std::string& case_name,
                            const std::map<std::string, Attribute>& attributes);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -9,7 +9,7 @@
 #include "assay/base/text.h"
 #include "assay/format/tapered.h"
 
-namespace assay::fault {
+namespace assay::inline v0_2::fault {
 namespace {
 
 using Changed = std::optional<std::uint64_t>;
@@ -292,4 +292,4 @@ bool is_masked(const Format& f, std::uint64_t before, std::uint64_t after) {
   return ordinal(f, before) == ordinal(f, after);
 }
 
-}  // namespace assay::fault
+}  // namespace assay::inline v0_2::fault

@@ -7,7 +7,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 
-namespace assay::fault {
+namespace assay::inline v0_2::fault {
 
 std::int64_t position_in(const Shape& shape, const std::vector<std::int64_t>& at,
                          std::string_view whose) {
@@ -177,4 +177,4 @@ Injection inject(Tensor& output, const FaultSpec& spec, std::uint64_t stream) {
   return done;
 }
 
-}  // namespace assay::fault
+}  // namespace assay::inline v0_2::fault

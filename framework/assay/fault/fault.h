@@ -12,7 +12,7 @@
 #include "assay/fault/fault_text.h"
 #include "assay/tensor/tensor.h"
 
-namespace assay::fault {
+namespace assay::inline v0_2::fault {
 
 // Returns the row-major position of an element. `at` is a multi-index, or that position. Throws
 // Refusal if it is outside the shape. The message names `whose` shape it is ("an
@@ -55,10 +55,10 @@ struct Injection {
 // positions_of() does.
 Injection inject(Tensor& output, const FaultSpec& spec, std::uint64_t stream);
 
-}  // namespace assay::fault
+}  // namespace assay::inline v0_2::fault
 
-namespace assay {
+namespace assay::inline v0_2 {
 using fault::Flip;
 using fault::inject;
 using fault::Injection;
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -8,7 +8,7 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 
-namespace assay::fault {
+namespace assay::inline v0_2::fault {
 namespace {
 
 constexpr Word<Direction> kDirections[] = {{"0to1", Direction::kZeroToOne},
@@ -280,4 +280,4 @@ FaultSpec parse_fault(std::string_view text) {
   return spec;
 }
 
-}  // namespace assay::fault
+}  // namespace assay::inline v0_2::fault

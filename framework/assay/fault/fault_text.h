@@ -12,7 +12,7 @@
 #include "assay/fault/change.h"
 #include "assay/fault/site.h"
 
-namespace assay::fault {
+namespace assay::inline v0_2::fault {
 
 // Returns "0to1", "1to0" or "either".
 std::string_view word_of(Direction direction);
@@ -45,9 +45,9 @@ FaultSpec parse_fault(std::string_view text);
 // Returns the words of a fault's text, one per line, for `assay list faults`.
 std::vector<std::string> fault_help();
 
-}  // namespace assay::fault
+}  // namespace assay::inline v0_2::fault
 
-namespace assay {
+namespace assay::inline v0_2 {
 using fault::FaultSpec;
 using fault::parse_fault;
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -11,7 +11,7 @@
 #include "assay/format/convert.h"
 #include "assay/op/operator.h"
 
-namespace assay::fault {
+namespace assay::inline v0_2::fault {
 namespace {
 
 constexpr std::int64_t kTile = kTileSide;
@@ -248,4 +248,4 @@ Mutated mutate(const Mutation& mutation, const Case& c, const Tensor& output) {
   return changed;
 }
 
-}  // namespace assay::fault
+}  // namespace assay::inline v0_2::fault

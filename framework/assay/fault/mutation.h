@@ -13,7 +13,7 @@
 
 #include "assay/cases/case.h"
 
-namespace assay::fault {
+namespace assay::inline v0_2::fault {
 
 // A row of the table of mutations.
 struct Mutation {
@@ -50,10 +50,10 @@ struct Matrices {
 // no matrices.
 Matrices matrices_of(const Tensor& tensor);
 
-}  // namespace assay::fault
+}  // namespace assay::inline v0_2::fault
 
-namespace assay {
+namespace assay::inline v0_2 {
 using fault::mutate;
 using fault::Mutation;
 using fault::mutations;
-}  // namespace assay
+}  // namespace assay::inline v0_2

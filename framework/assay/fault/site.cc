@@ -5,7 +5,7 @@
 #include "assay/base/error.h"
 #include "assay/base/text.h"
 
-namespace assay::fault {
+namespace assay::inline v0_2::fault {
 namespace {
 
 constexpr SiteRow kSites[] = {
@@ -166,4 +166,4 @@ std::int64_t place_of(Site site, std::int64_t every, std::int64_t columns, std::
   }
 }
 
-}  // namespace assay::fault
+}  // namespace assay::inline v0_2::fault

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace assay::fault {
+namespace assay::inline v0_2::fault {
 
 // The places of a computation that a fault can break.
 enum class Site : std::uint8_t {
@@ -59,4 +59,4 @@ std::vector<std::int64_t> place_positions(Site site, std::int64_t every, std::in
 // Returns the number of the place that holds the element at a row-major position.
 std::int64_t place_of(Site site, std::int64_t every, std::int64_t columns, std::int64_t position);
 
-}  // namespace assay::fault
+}  // namespace assay::inline v0_2::fault

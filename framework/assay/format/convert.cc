@@ -15,7 +15,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/simd/convert_kernel.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 using simd::Storage;
@@ -275,4 +275,4 @@ void encode_array(const Format& f, const double* from, std::size_t n, std::byte*
   });
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

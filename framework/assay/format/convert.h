@@ -8,7 +8,7 @@
 
 #include "assay/format/format.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // For all functions: `from` and `to` do not overlap unless stated, and codes are stored without
 // gaps, format.storage_bytes each.
@@ -77,4 +77,4 @@ inline void store_element(const Format& format, std::byte* at, std::uint64_t bit
   }
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

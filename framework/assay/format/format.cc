@@ -14,7 +14,7 @@
 #include "assay/base/words.h"
 #include "assay/format/tapered.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 std::uint64_t low_mask(int bits) {
@@ -616,4 +616,4 @@ std::string complex_text(const Format& f, std::uint64_t real, std::uint64_t imag
                    part.storage_bytes * 2, imaginary, part.storage_bytes * 2);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

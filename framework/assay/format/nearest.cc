@@ -1,6 +1,6 @@
 #include "assay/format/nearest.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 NearestRounding::NearestRounding(const Format& format) : format_(format) {
   const int mantissa = format.mantissa_bits();
@@ -19,4 +19,4 @@ double NearestRounding::next_by_order(double x) const {
   return decode(format_, *at_ordinal(format_, *ordinal(format_, encode(format_, x)) + 1));
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -9,7 +9,7 @@
 #include "assay/format/format.h"
 #include "assay/simd/square_moments_kernel.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Rounds to one format, which must outlive this object. Up to the format's largest value,
 // arithmetic on the bits of the float64 is enough. Larger values, and formats that are not made
@@ -56,4 +56,4 @@ class NearestRounding {
   simd::LastDigits digits_;
 };
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -2,7 +2,7 @@
 
 #include "assay/base/words.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 constexpr RoundingRow kRoundings[] = {
@@ -32,4 +32,4 @@ std::optional<Rounding> find_rounding(std::string_view name) {
   return row != nullptr ? std::optional(row->rounding) : std::nullopt;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -1,6 +1,6 @@
 #include "assay/format/table.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 namespace rows {
@@ -65,4 +65,4 @@ std::span<const Format> formats() { return rows::kFormats; }
 
 std::span<const Format> complex_formats() { return rows::kComplexFormats; }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The kinds of numbers that a format can store.
 enum class Kind : std::uint8_t {
@@ -62,4 +62,4 @@ std::span<const Format> formats();
 // properties are those of the part's row.
 std::span<const Format> complex_formats();
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -9,7 +9,7 @@
 #include "assay/base/words.h"
 #include "assay/judge/metric_table.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // The metrics whose growth is reported: the largest error, the error of all elements, an error in
@@ -206,4 +206,4 @@ BaselineComparison compare_with_baseline(GateReport& report, const Baseline& bas
   return result;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -11,7 +11,7 @@
 
 #include "assay/gate/case_report.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns the names of the watched metrics (judge/metric_table.h), and kBoundShare, the used share
 // of the bound. Each value is at least 0, and a larger one is worse.
@@ -62,4 +62,4 @@ struct BaselineComparison {
 BaselineComparison compare_with_baseline(GateReport& report, const Baseline& baseline,
                                          const IsChosen& is_chosen);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -10,7 +10,7 @@
 #include "assay/op/operator.h"
 #include "assay/op/sum_bound.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 namespace {
 
@@ -72,4 +72,4 @@ DerivedTolerance explained_tolerance(const Case& c) {
   return tolerance;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

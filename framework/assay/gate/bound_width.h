@@ -12,7 +12,7 @@
 #include "assay/machine/machine.h"
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns how many times wider a bound is than the error that chance leaves in right float32
 // results of a case on a machine. Both are root mean squares over the elements. `allowed` returns
@@ -33,4 +33,4 @@ std::string times_text(double times);
 // times as large as the expected error the tolerance is.
 DerivedTolerance explained_tolerance(const Case& test_case);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -13,7 +13,7 @@
 #include "assay/machine/machine.h"
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 std::int64_t accumulations_of(const Case& c) {
   if (const auto given = c.integer("accumulations")) {
@@ -375,4 +375,4 @@ std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
   return chosen;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

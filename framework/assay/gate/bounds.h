@@ -13,7 +13,7 @@
 #include "assay/judge/standards.h"
 #include "assay/machine/machine.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns the case's attribute `accumulations`. Without it, returns K if the case is a product, and
 // 0 otherwise.
@@ -107,4 +107,4 @@ std::optional<Bound> chance_bound(const Case& test_case, const Format& output,
 ChosenBound default_bound(const Case& test_case, const Format& output, const BoundRequest& request,
                           const std::string& why_no_own);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -10,7 +10,7 @@
 #include "assay/op/attributes.h"
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 constexpr const char* kOperatorOutput = "operator_output";
@@ -156,4 +156,4 @@ void name_output(CaseReport& report, const Case& c, const std::string& output) {
   for (Verdict& v : report.verdicts) v.notes.push_back("judged only by standards: " + why);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

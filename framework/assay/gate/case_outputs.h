@@ -9,7 +9,7 @@
 #include "assay/cases/case.h"
 #include "assay/gate/case_report.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The output that the case's operator computes. It is found in this order:
 // - the only output of a case that does not name its outputs;
@@ -58,4 +58,4 @@ IndexSource index_source(const Case& test_case, std::string_view standard);
 // it.
 void name_output(CaseReport& report, const Case& test_case, const std::string& output);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

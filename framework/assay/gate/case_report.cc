@@ -5,7 +5,7 @@
 #include "assay/gate/gate.h"
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 std::string CaseReport::title() const { return output.empty() ? name : name + ":" + output; }
 
@@ -132,4 +132,4 @@ CaseReport report_of(const Case& c) {
   return report;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

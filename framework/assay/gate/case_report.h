@@ -12,7 +12,7 @@
 #include "assay/abft/checker.h"
 #include "assay/judge/verdict.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The gate's outcome on a corrupted output.
 struct MutationResult {
@@ -164,4 +164,4 @@ MutationScore mutation_score(const GateReport& report);
 // untrusted.
 int exit_code(Outcome outcome);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -7,7 +7,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // Returns the value of an environment variable, or an empty string if it is not set or is empty. If
@@ -107,4 +107,4 @@ std::string_view outcome_verb(Outcome outcome) {
   return kWords[static_cast<std::size_t>(outcome)];
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

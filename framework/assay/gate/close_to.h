@@ -7,7 +7,7 @@
 
 #include "assay/gate/request.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Tolerances from the environment, which replace those of the program. They allow trying other ones
 // without a build or an edit. The variables are ASSAY_STANDARD (names joined by commas),
@@ -41,4 +41,4 @@ std::string closeness_text(const BoundRequest& request, std::string_view what, b
 // Returns "passes", "fails", "cannot be trusted" or "cannot be compared".
 std::string_view outcome_verb(Outcome outcome);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -2,7 +2,7 @@
 
 #include "assay/base/parallel.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 DigitSums::DigitSums(const TensorView& elements, int terms, int threads)
     : size_(elements.size()), width_(static_cast<std::size_t>(terms) + 1), threads_(threads) {
@@ -104,4 +104,4 @@ DigitSums::Totals DigitSums::totals() const {
   return all;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -12,7 +12,7 @@
 
 #include "assay/tensor/tensor.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Numbers that are equal up to sign and a power of two share their digits. Elements that share
 // their digits may be computed alike, with the same errors.
@@ -86,4 +86,4 @@ class DigitSums {
   std::unique_ptr<double[]> entries_;
 };
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -21,7 +21,7 @@
 #include "assay/op/sum_bound.h"
 #include "assay/op/unit.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 ElementCheck::ElementCheck(ChosenBound chosen)
     : standard(std::move(chosen.standard)),
@@ -548,4 +548,4 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& format,
   return checks;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -12,7 +12,7 @@
 #include "assay/gate/request.h"
 #include "assay/judge/verdict.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // A check of an output by one standard: a bound and all that it needs, fixed before the output is
 // read.
@@ -71,4 +71,4 @@ std::vector<ElementCheck> element_checks(const Case& test_case, const Format& ou
 std::vector<Verdict> judge_by(const std::vector<ElementCheck>& checks, const TensorView& output,
                               const TensorView& expected, const JudgeOptions& options = {});
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

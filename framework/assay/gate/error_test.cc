@@ -14,7 +14,7 @@
 #include "assay/judge/subject_passes.h"
 #include "assay/simd/square_moments_kernel.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // The factor by which the theory's standard deviations may be wrong.
@@ -404,4 +404,4 @@ std::vector<double> expected_squares(const ExpectedErrors& errors,
   return squares;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

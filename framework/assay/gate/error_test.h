@@ -11,7 +11,7 @@
 #include "assay/op/chance_unit.h"
 #include "assay/tensor/tensor.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The probability that a right result fails, by any of its elements or by the sums over all
 // elements.
@@ -45,4 +45,4 @@ double expected_rms(const ExpectedErrors& errors, const Tensor& golden, const Fo
 std::vector<double> expected_squares(const ExpectedErrors& errors,
                                      const std::vector<double>& expected);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -16,7 +16,7 @@
 #include "assay/op/dot_operator.h"
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // Returns the producer of the recorded output that owns this memory, or an empty string.
@@ -293,4 +293,4 @@ bool needs_inputs(const Case& header, const GateRequest& request) {
       standards, [&](const std::string& s) { return needs_operands(s, request.bounds.custom); });
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

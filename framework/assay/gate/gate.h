@@ -23,7 +23,7 @@
 #include "assay/machine/machine.h"
 #include "assay/op/row_sample.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The options by which checksums judge outputs of a case. The threshold is that of the request. It
 // is computed for the accumulator of the machine that computed the output (machine_behind()). If
@@ -80,4 +80,4 @@ std::vector<Verdict> gate_tensors(const TensorView& output, const TensorView& ex
 // the case without its data: its operator and attributes.
 bool needs_inputs(const Case& header, const GateRequest& request);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -7,7 +7,7 @@
 #include "assay/base/clock.h"
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 constexpr std::string_view kChecksums = "abft";
@@ -103,4 +103,4 @@ std::vector<std::string> mark_known_failures(GateReport& report,
   return unused;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -7,7 +7,7 @@
 
 #include "assay/gate/case_report.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 struct KnownFailure {
   std::string cases;  // a glob of case names
@@ -34,4 +34,4 @@ std::vector<std::string> mark_known_failures(GateReport& report,
                                              const std::vector<KnownFailure>& list,
                                              const std::string& today);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

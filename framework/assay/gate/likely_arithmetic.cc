@@ -16,7 +16,7 @@
 #include "assay/gate/product_sample.h"
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 using Values = std::vector<double>;
@@ -495,4 +495,4 @@ std::string likely_arithmetic(const Case& c, const Machine& machine, const Tenso
   return errors_as_large(s, machine, threads);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

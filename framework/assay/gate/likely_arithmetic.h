@@ -8,7 +8,7 @@
 #include "assay/gate/error_test.h"
 #include "assay/machine/machine.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns the cause of an output's errors in words, or an empty string.
 //
@@ -33,4 +33,4 @@ std::string likely_arithmetic(const Case& test_case, const Machine& machine,
                               const TensorView& output, const Tensor& golden, const ErrorTest& test,
                               int threads);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

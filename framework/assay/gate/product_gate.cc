@@ -6,7 +6,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // Returns the case of a product without its data. Its operands have the product's formats and no
@@ -39,4 +39,4 @@ AbftVerdict gate_product(const ProductOperands& product, const TensorView& outpu
   return abft::check_product(product, output, checksums.options, residual);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -5,7 +5,7 @@
 #include "assay/cases/product_operands.h"
 #include "assay/gate/gate.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns the verdict that gate_case() would reach by checksums on a case of this product. The
 // operands need not be copied into a case. `residual` is the one of abft::check_product(). Throws
@@ -13,4 +13,4 @@ namespace assay {
 AbftVerdict gate_product(const ProductOperands& product, const TensorView& output,
                          const GateRequest& request, const Residual& residual = {});
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

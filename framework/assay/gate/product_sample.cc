@@ -3,7 +3,7 @@
 #include "assay/base/index.h"
 #include "assay/cases/product.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 ProductSample sample_of_product(const Case& c, std::int64_t side) {
   const MatmulShape s = matmul_shape(c);
   const std::vector<std::int64_t> rows = spread_indices(s.m, side),
@@ -35,4 +35,4 @@ ProductSample sample_of_product(const Case& c, std::int64_t side) {
   return sample;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -6,7 +6,7 @@
 
 #include "assay/cases/case.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 struct ProductSample {
   // The product of some rows of A and some columns of B, both from the first matrix.
@@ -19,4 +19,4 @@ struct ProductSample {
 // All K terms are kept. The sample has neither a golden result nor recorded outputs.
 ProductSample sample_of_product(const Case& test_case, std::int64_t side);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -7,7 +7,7 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 ReferenceImplementation find_reference_implementation(const Case& c, const GateRequest& request,
                                                       const Origin& origin) {
@@ -57,4 +57,4 @@ ReferenceImplementation find_reference_implementation(const Case& c, const GateR
                 joined(keys_of(found)))};
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

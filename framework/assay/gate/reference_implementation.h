@@ -6,7 +6,7 @@
 
 #include "assay/gate/gate.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The output, or the reason why there is no such output.
 struct ReferenceImplementation {
@@ -20,4 +20,4 @@ ReferenceImplementation find_reference_implementation(const Case& test_case,
                                                       const GateRequest& request,
                                                       const Origin& origin);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -3,7 +3,7 @@
 #include "assay/base/error.h"
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // Returns the machine, or variant of a machine, with the name of this producer. Returns nullptr if
@@ -36,4 +36,4 @@ const Machine* machine_behind(const Case& c, const GateRequest& request, const O
   return of_case ? &machine_named(*of_case) : nullptr;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

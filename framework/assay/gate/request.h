@@ -14,7 +14,7 @@
 #include "assay/machine/machine.h"
 #include "assay/op/row_sample.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The options of one decision of the gate.
 struct GateRequest {
@@ -78,4 +78,4 @@ struct Origin {
 const Machine* machine_behind(const Case& test_case, const GateRequest& request,
                               const Origin& origin);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -7,7 +7,7 @@
 #include "assay/op/operator.h"
 #include "assay/op/row_sample.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 std::string sample_note(const SampledRowsReport& s) {
@@ -100,4 +100,4 @@ std::vector<Verdict> judge_sampled(const Case& c, const TensorView& output,
   return verdicts;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -6,7 +6,7 @@
 
 #include "assay/gate/gate.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // True if the elements of a case are judged by a sample of rows. The request must ask for it, the
 // case must have no golden result, and its operator must allow drawing rows (op/row_sample.h).
@@ -19,4 +19,4 @@ std::vector<Verdict> judge_sampled(const Case& test_case, const TensorView& outp
                                    const GateRequest& request, const Origin& origin,
                                    CaseReport& report);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -5,7 +5,7 @@
 
 #include "assay/simd/square_moments_kernel.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // By Poisson's summation formula, the values of a rounded normal number have the moments of the
 // number and of the rounding, except for a part exp(-2 pi^2 (deviation / ulp)^2) < 1e-4. For
@@ -81,4 +81,4 @@ void BlockMoments::raise(const BlockMoments& other, std::size_t i) {
   jump[i] = std::max(jump[i], other.jump[i]);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

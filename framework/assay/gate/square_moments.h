@@ -9,7 +9,7 @@
 #include "assay/format/nearest.h"
 #include "assay/op/chance_unit.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The mean and variance of one element's squared error, and the mean of the error, if the error is
 // random.
@@ -53,4 +53,4 @@ class BlockMoments {
   std::vector<double> mean, variance, jump, mean_error;
 };
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

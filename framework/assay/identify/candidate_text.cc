@@ -4,7 +4,7 @@
 #include "assay/base/words.h"
 #include "assay/format/rounding.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 namespace {
 
 std::string bit_text(bool flag) { return flag ? "1" : "0"; }
@@ -144,4 +144,4 @@ std::vector<MachineRow> rows_like(const Sums& s, const Candidate& c) {
   return rows;
 }
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

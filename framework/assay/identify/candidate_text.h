@@ -8,7 +8,7 @@
 
 #include "assay/identify/space.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 
 // True if the candidate's parts of K are requested by the case's promotion_interval and not by its
 // split_k. Both give the same bits. dot and scaled_matmul do not split K, and short parts of 8-bit
@@ -38,4 +38,4 @@ struct MachineRow {
 // their canonical() forms (space.h) are the same.
 std::vector<MachineRow> rows_like(const Sums& sums, const Candidate& candidate);
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

@@ -8,7 +8,7 @@
 #include "assay/identify/lanes.h"
 #include "assay/identify/space_parameters.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 namespace {
 
 constexpr std::int64_t kMostRows = 8;  // most rows and most columns of a probe that are computed
@@ -102,4 +102,4 @@ std::optional<Decision> what_decides(const Sums& s, const std::vector<Candidate>
   return decision;
 }
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

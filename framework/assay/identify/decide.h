@@ -9,7 +9,7 @@
 #include "assay/identify/probes.h"
 #include "assay/identify/sums.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 
 struct Decision {
   // Number of models that were compared: of those that give every element of the output, the first
@@ -40,4 +40,4 @@ struct Decision {
 std::optional<Decision> what_decides(const Sums& sums, const std::vector<Candidate>& fits,
                                      int threads);
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

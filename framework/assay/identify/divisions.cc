@@ -5,7 +5,7 @@
 
 #include "assay/identify/space.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 
 std::vector<std::int64_t> likely_intervals(const Sums& s) {
   std::set<std::int64_t> all = {0};
@@ -75,4 +75,4 @@ std::vector<KSplit> rare_splits(const Sums& s) {
   return all;
 }
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

@@ -7,7 +7,7 @@
 
 #include "assay/identify/sums.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 
 // Return the lengths, in terms, that parts of K may have. likely_intervals() returns multiples of
 // 16, equal parts, and small powers of two. all_intervals() returns all lengths. 0 stands for an
@@ -21,4 +21,4 @@ std::vector<KSplit> rare_splits(const Sums& sums);
 // The numbers of parts to which pieces may be dealt. 0 means that each piece is a part.
 inline constexpr std::array<std::int64_t, 10> kDealtParts = {0, 2, 3, 4, 5, 6, 7, 8, 12, 16};
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

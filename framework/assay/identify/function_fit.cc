@@ -16,7 +16,7 @@
 #include "assay/op/operator.h"
 #include "assay/op/unit.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 namespace {
 
 constexpr std::array<std::string_view, 8> kFunctions = {"exp",  "log",     "sqrt", "rsqrt",
@@ -414,4 +414,4 @@ std::string function_text(const FunctionReport& report, const Case& c, const Ten
   return rows.size() > 1 ? out + columns_text(rows) : out;
 }
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

@@ -13,7 +13,7 @@
 
 #include "assay/op/operator.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 
 // A way to compute the function, and the elements in which its results differ from the output.
 struct FunctionCandidate {
@@ -97,4 +97,4 @@ FunctionReport identify_function(const Case& test_case, const Tensor& output, in
 std::string function_text(const FunctionReport& report, const Case& test_case,
                           const Tensor& output);
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

@@ -7,7 +7,7 @@
 #include "assay/identify/candidate_text.h"
 #include "assay/identify/space_parameters.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 namespace {
 
 // Returns the model without the parameters that belong to a case: the division of K and the
@@ -337,4 +337,4 @@ Doubts doubts_about(const Sums& s, const SearchResult& result, int threads) {
   return doubts;
 }
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

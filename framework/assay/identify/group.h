@@ -7,7 +7,7 @@
 
 #include "assay/identify/model_search.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 
 struct Explanation {
   SearchResult result;
@@ -31,4 +31,4 @@ struct Doubts {
 };
 Doubts doubts_about(const Sums& sums, const SearchResult& result, int threads);
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

@@ -13,7 +13,7 @@
 #include "assay/identify/sentence.h"
 #include "assay/op/operator.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 namespace {
 
 constexpr std::size_t kShownRivals = 8;
@@ -237,4 +237,4 @@ std::vector<Finding> identify(const std::vector<Recorded>& outputs, const Option
   return findings;
 }
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

@@ -13,7 +13,7 @@
 #include "assay/identify/function_fit.h"
 #include "assay/identify/model_search.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 
 enum class Outcome : std::uint8_t {
   kFound,  // one model gives every bit, or several that compute the same on such data
@@ -76,4 +76,4 @@ struct Options {
 };
 std::vector<Finding> identify(const std::vector<Recorded>& outputs, const Options& options = {});
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

@@ -10,7 +10,7 @@
 #include "assay/identify/space.h"
 #include "assay/op/operator.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 namespace {
 
 // A machine, and the number of elements in which its results differ from the recorded ones.
@@ -126,4 +126,4 @@ Finding identify_integers(const Case& c, Finding f, int threads) {
   return f;
 }
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

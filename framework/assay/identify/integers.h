@@ -4,7 +4,7 @@
 
 #include "assay/identify/identify.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 
 // True if at least one machine of the table sums products of the case's operands in int32.
 bool sums_in_int32(const Case& test_case);
@@ -14,4 +14,4 @@ bool sums_in_int32(const Case& test_case);
 // accepts it.
 Finding identify_integers(const Case& test_case, Finding finding, int threads);
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

@@ -14,7 +14,7 @@
 #include "assay/identify/space.h"
 #include "assay/simd/sum_lanes.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 namespace {
 
 constexpr std::size_t kTooFew = 3;  // up to this number of lanes, vectors do not pay
@@ -467,4 +467,4 @@ std::vector<char> agreeing(const Sums& s, AllOperands& operands,
   return agree;
 }
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

@@ -13,7 +13,7 @@
 
 #include "assay/identify/sums.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 
 // The operands after each conversion that a candidate needs. Each conversion is computed once.
 class AllOperands {
@@ -77,4 +77,4 @@ std::vector<char> agreeing(const Sums& sums, AllOperands& operands,
                            std::span<const Candidate> candidates,
                            std::span<const std::int64_t> elements, int threads);
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

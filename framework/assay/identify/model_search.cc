@@ -16,7 +16,7 @@
 #include "assay/identify/lanes.h"
 #include "assay/identify/space_parameters.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 namespace {
 
 // The number of products that a stage of the search may compute for each element.
@@ -603,4 +603,4 @@ Nearest nearest_model(const Sums& s, int threads) {
   return nearest;
 }
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

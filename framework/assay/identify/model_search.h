@@ -8,7 +8,7 @@
 
 #include "assay/identify/space.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 
 // The evidence for a parameter's value: the number of elements that another value would change.
 struct Evidence {
@@ -90,4 +90,4 @@ std::vector<Rival> rivals_of(const Sums& sums, const SearchResult& result, int t
 std::vector<Evidence> evidence_for(const Sums& sums, const Candidate& candidate, int threads);
 Nearest nearest_model(const Sums& sums, int threads);
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

@@ -8,7 +8,7 @@
 #include "assay/base/text.h"
 #include "assay/op/scales.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 namespace {
 
 constexpr std::int64_t kSide = 32;
@@ -118,4 +118,4 @@ std::vector<Case> probes(const Format& format, const Format* output, std::uint64
   return cases;
 }
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

@@ -6,7 +6,7 @@
 
 #include "assay/base/int128.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 namespace {
 
 std::uint64_t bits_of(double value) { return std::bit_cast<std::uint64_t>(value); }
@@ -389,4 +389,4 @@ std::optional<double> QuickSum::part(std::int64_t n, const double* a, const doub
   return c;
 }
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

@@ -11,7 +11,7 @@
 #include "assay/machine/machine.h"
 #include "assay/simd/sum_lanes.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 
 // Rounds a sum to the accumulator's format, as the dot model requires.
 class Rounder {
@@ -78,4 +78,4 @@ class QuickSum {
   double infinite_;                     // aligned sums of at least this size are infinite
 };
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

@@ -14,7 +14,7 @@
 #include "assay/op/parameter.h"
 #include "assay/op/sum_bound.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 namespace {
 
 struct Order {
@@ -294,4 +294,4 @@ Finding identify_reduction(const Case& c, Finding finding, int threads) {
   return f;
 }
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

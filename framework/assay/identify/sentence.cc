@@ -6,7 +6,7 @@
 #include "assay/base/text.h"
 #include "assay/identify/candidate_text.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 namespace {
 
 // The usual names of the units of a machine of the table.
@@ -196,4 +196,4 @@ std::string sentence_of(std::string words) {
   return words + ".";
 }
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

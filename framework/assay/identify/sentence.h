@@ -8,7 +8,7 @@
 
 #include "assay/identify/space.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 
 // Returns the arithmetic of a candidate as text: "Hopper's tensor cores, K in 4 parts of 1 024,
 // added in float32". `alike` names the rows of the table that compute the case as the candidate
@@ -28,4 +28,4 @@ std::string order_in_words(const std::map<std::string, Attribute>& parameters);
 // Returns the words as a sentence: with a capital letter at the beginning, and a full stop.
 std::string sentence_of(std::string words);
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

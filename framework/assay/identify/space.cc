@@ -6,7 +6,7 @@
 
 #include "assay/format/rounding.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 namespace {
 
 constexpr Rounding kConversionRoundings[] = {Rounding::kNearestEven, Rounding::kNearestAway,
@@ -273,4 +273,4 @@ std::vector<Candidate> grid(const Sums& s, const Conversion& conversion, bool sm
   return all;
 }
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

@@ -6,7 +6,7 @@
 
 #include "assay/identify/sums.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 
 inline constexpr int kMostKeptBits = 40, kLeastKeptBits = 6;
 inline constexpr int kLeastMantissaBits = 7;
@@ -70,4 +70,4 @@ std::vector<Candidate> row_candidates(const Sums& sums, const Conversion& conver
 // known hardware.
 std::vector<Candidate> grid(const Sums& sums, const Conversion& conversion, bool small);
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

@@ -6,7 +6,7 @@
 #include "assay/format/rounding.h"
 #include "assay/identify/divisions.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 namespace {
 
 std::string value_text(bool flag) { return flag ? "1" : "0"; }
@@ -301,4 +301,4 @@ std::vector<Candidate> with_rare_parameters(const Sums& s, const Candidate& c) {
   return all;
 }
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

@@ -14,7 +14,7 @@
 #include "assay/op/along_axis.h"
 #include "assay/op/order.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 namespace {
 
 // These functors round a float64 sum to the format of partial sums, to nearest even. For two
@@ -499,4 +499,4 @@ SumOrderFinding find_sum_order(const std::vector<RecordedSums>& recordings, int 
   return Search(recordings, threads).run();
 }
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

@@ -9,7 +9,7 @@
 
 #include "assay/identify/sum_order_space.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 
 // The rows of x, `terms` numbers each, one after the other, and the recorded sum of each row. The
 // formats are those that the kernel read and wrote.
@@ -79,4 +79,4 @@ inline constexpr double kMostByChance = 1e-3;
 // - No sum is finite.
 SumOrderFinding find_sum_order(const std::vector<RecordedSums>& recordings, int threads = 0);
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

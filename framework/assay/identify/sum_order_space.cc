@@ -5,7 +5,7 @@
 #include "assay/base/text.h"
 #include "assay/op/order.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 namespace {
 
 // Mixes the bits of a number: SplitMix64's finaliser (Steele, Lea and Flood, OOPSLA 2014).
@@ -195,4 +195,4 @@ SumOrderSpace::SumOrderSpace(std::int64_t n) {
   }
 }
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

@@ -9,7 +9,7 @@
 #include "assay/cases/case.h"
 #include "assay/machine/sum_plan.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 
 // A tree of additions, and the formats to which its sums are rounded, to nearest even: `sums` for
 // the first stage and, if the plan has blocks, `second` for the second stage.
@@ -38,4 +38,4 @@ struct SumOrderSpace {
   std::vector<SumStage> in_block, second;
 };
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

@@ -13,7 +13,7 @@
 #include "assay/op/operator.h"
 #include "assay/op/parameter.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 namespace {
 
 void append(std::vector<double>& to, const std::vector<double>& values) {
@@ -407,4 +407,4 @@ bool Trial::agrees(std::int64_t element) const {
   return is_recorded(sums_, candidate_, element, sum(element));
 }
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

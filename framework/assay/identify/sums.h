@@ -11,7 +11,7 @@
 #include "assay/op/k_split.h"
 #include "assay/op/scales.h"
 
-namespace assay::identify {
+namespace assay::inline v0_2::identify {
 
 // A model that may have computed the elements: a dot model, and the parameters of a case.
 struct Candidate {
@@ -139,4 +139,4 @@ class Trial {
   std::optional<KOrder> order_;
 };
 
-}  // namespace assay::identify
+}  // namespace assay::inline v0_2::identify

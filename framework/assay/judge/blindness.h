@@ -10,7 +10,7 @@
 
 #include "assay/judge/verdict.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns positions that represent all of `size` elements. If there are at most kSampledElements
 // elements, these are all positions. Otherwise the elements are cut into kSampledElements stretches
@@ -49,4 +49,4 @@ std::string blind_words(const Verdict& verdict);
 std::string tolerance_that_sees(const Verdict& verdict,
                                 const std::function<std::vector<double>()>& sizes);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -14,7 +14,7 @@
 #include "assay/judge/standards_file.h"
 #include "assay/judge/standards_others.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // The words for the values of the enum Infinity, in their order.
@@ -338,4 +338,4 @@ bool needs_operands(std::string_view name, std::span<const CustomStandard> custo
   return s != nullptr && s->growth != Growth::kNone;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

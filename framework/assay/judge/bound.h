@@ -13,7 +13,7 @@
 #include "assay/format/format.h"
 #include "assay/judge/limit.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The rules by which an output is compared with its expected values.
 enum class Rule : std::uint8_t {
@@ -130,4 +130,4 @@ std::vector<std::string> standard_words(std::string_view text);
 // dropout, the probabilities of draws, or the tensor that indices point into.
 bool needs_operands(std::string_view standard, std::span<const CustomStandard> custom = {});
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -13,7 +13,7 @@
 #include "assay/judge/exact.h"
 #include "assay/judge/rule_table.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 struct Complex {
@@ -236,4 +236,4 @@ ElementFindings judge_complex(const TensorView& actual, const TensorView& expect
   return found;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -11,7 +11,7 @@
 #include "assay/judge/findings.h"
 #include "assay/judge/verdict.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns |element| at a row-major position of a real or complex tensor. The magnitude of NaN is
 // NaN.
@@ -31,4 +31,4 @@ ElementFindings judge_complex(const TensorView& actual, const TensorView& expect
                               const Bound& bound, const JudgeOptions& options, bool metrics,
                               std::int64_t offset, std::int64_t begin, std::int64_t end);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -15,7 +15,7 @@
 #include "assay/base/words.h"
 #include "assay/judge/draw_tests.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 struct Drawn {
   const TensorView& actual;
@@ -629,4 +629,4 @@ Verdict judge_distribution(const TensorView& actual, const TensorView& expected,
                                   spec.text(), verdict.tests.size(), least));
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -14,7 +14,7 @@
 
 #include "assay/judge/verdict.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 struct LawSpec;
 
@@ -73,4 +73,4 @@ std::string complete_law(Bound& bound,
 Verdict judge_distribution(const TensorView& actual, const TensorView& expected, const Bound& bound,
                            const JudgeOptions& options);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -8,7 +8,7 @@
 
 #include "assay/judge/verdict.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Draws as the law describes them. Each draw is a function of its own uniform number U in [0, 1],
 // which lies within `middle` +- `half`. For a continuous law, U = F(x), and the rounding of x
@@ -73,4 +73,4 @@ double binomial_p_value(std::int64_t count, std::int64_t n, double share, double
 // function_test() fails the draws at this limit.
 double function_resolution(std::int64_t n, double limit);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -6,7 +6,7 @@
 #include "assay/judge/findings.h"
 #include "assay/judge/verdict.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Judges `actual` against `expected`, which judge() has found comparable, and adds the results to
 // `found`. `offset` is the number of elements that were judged before these. `wanted` says which
@@ -15,4 +15,4 @@ void judge_elements(const TensorView& actual, const TensorView& expected, const 
                     const JudgeOptions& options, const MetricsRequest& wanted, std::int64_t offset,
                     ElementFindings& found);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

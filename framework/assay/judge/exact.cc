@@ -7,7 +7,7 @@
 #include "assay/base/int128.h"
 #include "assay/format/convert.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 double ratio_of(const Mismatch& mismatch) {
   return std::isfinite(mismatch.error) && mismatch.bound > 0 ? mismatch.error / mismatch.bound
@@ -118,4 +118,4 @@ void compare_nan_bits(MetricsPass& metrics, const TensorView& actual, const Tens
   }
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -10,7 +10,7 @@
 #include "assay/judge/metrics_pass.h"
 #include "assay/judge/verdict.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns error / bound of a mismatch. The ratio is infinite if the bound is 0 or a value is NaN or
 // infinite.
@@ -60,4 +60,4 @@ std::uint64_t expected_bits(const Format& output, const TensorView& expected, st
 void compare_nan_bits(MetricsPass& metrics, const TensorView& actual, const TensorView& expected,
                       std::int64_t first, std::size_t n, const double* a, const double* e);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

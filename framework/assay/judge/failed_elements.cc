@@ -14,7 +14,7 @@
 #include "assay/judge/rule_table.h"
 #include "assay/judge/statistic_table.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // kLooked is the number of elements that are examined, to which at most kMismatchesLooked known
@@ -188,4 +188,4 @@ std::string FailedElements::whole_lines(const Positions& positions) const {
   return looks_at_all() ? whole_lines_text(positions, shape()) : "";
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

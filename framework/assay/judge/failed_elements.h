@@ -11,7 +11,7 @@
 #include "assay/format/convert.h"
 #include "assay/judge/verdict.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 using Positions = std::vector<std::int64_t>;
 
@@ -145,4 +145,4 @@ class FailedElements {
   std::optional<ElementSample> first_, tried_, right_;
 };
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -10,7 +10,7 @@
 #include "assay/judge/exact.h"
 #include "assay/judge/rule_table.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // location_pattern() gets the positions of at most this many mismatches: of one part, and of the
@@ -232,4 +232,4 @@ void settle(Verdict& verdict, ElementFindings found,
   settle_nans(verdict, found.expected_nans, found.equal_nans);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -10,7 +10,7 @@
 #include "assay/judge/statistic_table.h"
 #include "assay/judge/verdict.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The result of the rule for one element.
 struct Finding {
@@ -79,4 +79,4 @@ void settle(Verdict& verdict, ElementFindings findings,
             const std::optional<StatisticsResult>& statistics, bool metrics,
             const std::function<std::vector<double>()>& sizes);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

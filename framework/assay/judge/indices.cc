@@ -12,7 +12,7 @@
 #include "assay/judge/blindness.h"
 #include "assay/judge/rule_table.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 constexpr std::string_view kIndices = "indices", kUnsorted = "unsorted", kFlattened = "flattened";
@@ -380,4 +380,4 @@ Verdict judge_indices(const TensorView& actual, const TensorView& expected, cons
                 others == 0 ? "none" : grouped(others)));
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

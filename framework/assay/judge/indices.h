@@ -16,7 +16,7 @@
 
 #include "assay/judge/verdict.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The meaning of the words in the brackets of indices(...).
 struct IndexRule {
@@ -51,4 +51,4 @@ bool judges_single_elements(const Bound& bound);
 Verdict judge_indices(const TensorView& actual, const TensorView& expected, const Bound& bound,
                       const JudgeOptions& options);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -5,7 +5,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // Returns the smallest of value(r) and value(other) for all other readings in the group of `r`. If
@@ -58,4 +58,4 @@ double worst_ratio(std::span<const LimitReading> readings) {
   return worst;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

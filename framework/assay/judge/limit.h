@@ -8,7 +8,7 @@
 
 #include "assay/judge/metric_table.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // A limit on one statistic.
 struct Limit {
@@ -57,4 +57,4 @@ bool all_hold(std::span<const LimitReading> readings);
 // equality.
 double worst_ratio(std::span<const LimitReading> readings);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -6,7 +6,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 MismatchMap::MismatchMap(const Shape& shape) {
   columns = shape.empty() ? 1 : std::max<std::int64_t>(shape.back(), 1);
@@ -164,4 +164,4 @@ std::string location_pattern(const std::vector<std::int64_t>& positions, const S
   return "";
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -7,7 +7,7 @@
 
 #include "assay/tensor/tensor.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns the pattern that sorted row-major positions form in a shape ("all in row 3", ...), or an
 // empty string.
@@ -41,4 +41,4 @@ struct MismatchMap {
   void merge(const MismatchMap& other);  // adds the counts of another map of the same shape
 };
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

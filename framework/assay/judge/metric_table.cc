@@ -12,7 +12,7 @@
 #include "assay/judge/quantile_errors.h"
 #include "assay/simd/metrics_kernel.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 constexpr MetricValue exactly(double value) { return {value, value}; }
@@ -517,4 +517,4 @@ std::optional<double> trivial_statistic(const StatisticSource& source, int times
   }
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

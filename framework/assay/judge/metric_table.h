@@ -16,7 +16,7 @@
 
 #include "assay/judge/metrics.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The statistics that standards limit. They cover all elements that are finite on both sides. `e`
 // is the expected value, `a` the output, and d = a - e. The denominator of a ratio is the same
@@ -198,4 +198,4 @@ std::optional<double> trivial_statistic(const StatisticSource& source, int times
                                         Statistic statistic, double parameter = 0,
                                         double second = 0);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

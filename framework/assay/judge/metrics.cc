@@ -4,7 +4,7 @@
 
 #include "assay/base/constants.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 std::int64_t Histogram::total() const {
   std::int64_t sum = below + above;
   for (const auto& [bin, count] : bins) sum += count;
@@ -55,4 +55,4 @@ std::pair<std::int64_t, std::int64_t> Histogram::at_least(double size) const {
   return {fewest, most};
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

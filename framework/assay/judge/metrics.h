@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The number of special values on one side.
 struct Tally {
@@ -111,4 +111,4 @@ struct Metrics {
   Histogram abs_errors, rel_errors, ulps;  // `rel_errors` holds only finite relative errors
 };
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

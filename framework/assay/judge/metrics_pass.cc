@@ -16,7 +16,7 @@
 #include "assay/judge/rule_table.h"
 #include "assay/judge/standards.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 constexpr std::size_t kLanes = simd::kMetricsLanes;
@@ -638,4 +638,4 @@ Metrics MetricsPass::result_of(const Bins& bins, std::int64_t no_ulps, Quad sum_
   return m;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -12,7 +12,7 @@
 #include "assay/judge/quantile_errors.h"
 #include "assay/simd/metrics_kernel.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The metrics that a pass computes.
 struct MetricsRequest {
@@ -153,4 +153,4 @@ simd::Ordinals ordinals_of(const Format& format);
 
 inline constexpr auto kMetricsBlock = static_cast<std::int64_t>(MetricsPass::kBlock);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -12,7 +12,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // Returns the bits of an element times a factor, or its own bits if the product is not finite.
@@ -448,4 +448,4 @@ std::vector<OutputChange> possible_changes(const FailedElements& failed) {
   return ChangeList(failed).all();
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -9,7 +9,7 @@
 
 #include "assay/judge/failed_elements.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // A change of the output. A cause explains a failure if the output passes after the change that
 // undoes this cause.
@@ -33,4 +33,4 @@ struct OutputChange {
 // outlive them.
 std::vector<OutputChange> possible_changes(const FailedElements& failed);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

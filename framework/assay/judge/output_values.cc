@@ -8,7 +8,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // A tail of fewer mismatches than this may be chance.
@@ -352,4 +352,4 @@ CauseText wrong_tail(const FailedElements& failed) {
           true};
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -6,7 +6,7 @@
 
 #include "assay/judge/failed_elements.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The words that name a cause. They are empty if no cause was found.
 struct CauseText {
@@ -33,4 +33,4 @@ CauseText cut_off(const FailedElements& failed);
 // no other cause was found.
 CauseText wrong_tail(const FailedElements& failed);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -9,7 +9,7 @@
 #include "assay/judge/metrics_pass.h"
 #include "assay/tensor/tensor.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Calls run(begin, end) for every part of MetricsPass::kPart elements, and take() for each result
 // in the order of the parts. Only some parts are in work at a time, so memory does not grow with
@@ -53,4 +53,4 @@ inline const double* doubles_of(const TensorView& v, std::int64_t first, std::in
   return room;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

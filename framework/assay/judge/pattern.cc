@@ -8,7 +8,7 @@
 #include "assay/judge/output_changes.h"
 #include "assay/judge/output_values.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // The share of the first mismatches that a change must explain before it is tried on more.
@@ -167,4 +167,4 @@ FailurePattern failure_pattern(const TensorView& actual, const TensorView& expec
   return {verdict.where, false};
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -7,7 +7,7 @@
 
 #include "assay/judge/verdict.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // A failure in words, for Verdict::where and Verdict::explained.
 struct FailurePattern {
@@ -47,4 +47,4 @@ FailurePattern failure_pattern(const TensorView& actual, const TensorView& expec
                                const JudgeOptions& options, const Verdict& verdict,
                                const std::vector<std::int64_t>& mismatches);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -10,7 +10,7 @@
 #include "assay/judge/complex.h"
 #include "assay/judge/indices.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 Tensor tensor_of_bits(const Format& f, const std::vector<std::uint64_t>& bits) {
@@ -165,4 +165,4 @@ Verdict PiecewiseJudge::result(const Pass& again) const {
   return verdict;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

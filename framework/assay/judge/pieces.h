@@ -11,7 +11,7 @@
 #include "assay/judge/statistic_table.h"
 #include "assay/judge/verdict.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 class PiecewiseJudge {
  public:
@@ -86,4 +86,4 @@ class PiecewiseJudge {
   std::vector<std::uint64_t> actual_bits_, expected_bits_;
 };
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

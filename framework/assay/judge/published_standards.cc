@@ -10,7 +10,7 @@
 #include "assay/base/words.h"
 #include "assay/judge/standards.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 struct Sides {
@@ -269,4 +269,4 @@ Verdict judge_published(const TensorView& actual, const TensorView& expected, co
   return verdict;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

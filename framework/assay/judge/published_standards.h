@@ -8,7 +8,7 @@
 
 #include "assay/judge/verdict.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 inline constexpr std::string_view kAsPublished = "as_published";
 
@@ -29,4 +29,4 @@ bool is_published_for(std::string_view standard, const Format& output);
 Verdict judge_published(const TensorView& actual, const TensorView& expected, const Bound& bound,
                         const JudgeOptions& options);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -6,7 +6,7 @@
 
 #include "assay/simd/metrics_kernel.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 constexpr std::size_t kMost = std::size_t{1} << 22;  // the most errors that are kept
@@ -67,4 +67,4 @@ std::optional<TwoErrors> QuantileErrors::at(std::int64_t n, std::int64_t element
   return TwoErrors{error_at(n), error_at(n + 1)};
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

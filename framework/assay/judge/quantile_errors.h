@@ -10,7 +10,7 @@
 
 #include "assay/simd/error_bracket.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The errors at ranks n and n + 1. The smallest error has rank 0. Infinity if there is no such
 // rank.
@@ -44,4 +44,4 @@ struct QuantileErrors {
   std::optional<TwoErrors> at(std::int64_t n, std::int64_t elements) const;
 };
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

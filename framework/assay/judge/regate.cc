@@ -9,7 +9,7 @@
 #include "assay/judge/findings.h"
 #include "assay/judge/rule_table.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // Returns the number of elements that are mismatches because of NaN or infinity under the bound's
@@ -308,4 +308,4 @@ Verdict regate(const SavedResult& saved, const Bound& bound, bool blindness_is_a
   return verdict;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -7,7 +7,7 @@
 
 #include "assay/judge/verdict.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The part of a result file about one bound by which a result was judged.
 struct SavedCheck {
@@ -49,4 +49,4 @@ struct SavedResult {
 // may exceed it, the pass has a note that says so, or becomes kNotComparable if blindness_is_asked.
 Verdict regate(const SavedResult& saved, const Bound& bound, bool blindness_is_asked = false);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -9,7 +9,7 @@
 #include "assay/judge/draw_distribution.h"
 #include "assay/judge/indices.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // Infinity times zero counts as zero.
@@ -143,4 +143,4 @@ double largest_error(const Bound& bound, const Format& output, double expected, 
   }
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

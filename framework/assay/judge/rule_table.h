@@ -9,7 +9,7 @@
 #include "assay/judge/verdict.h"
 #include "assay/simd/compare.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 struct RuleRow {
   Rule rule;
@@ -49,4 +49,4 @@ double tolerance_at(const Bound& bound, double expected, double actual = 0);
 // the caller must add the element's own.
 double largest_error(const Bound& bound, const Format& output, double expected, double actual);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

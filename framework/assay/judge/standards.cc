@@ -8,7 +8,7 @@
 #include "assay/judge/standards_ascend.h"
 #include "assay/judge/standards_others.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // The rule that assay uses if nothing else is known about a case. The numbers for each dtype are
@@ -152,4 +152,4 @@ Standard CustomStandard::view() const {
   return standard;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

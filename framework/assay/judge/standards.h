@@ -11,7 +11,7 @@
 
 #include "assay/judge/bound.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The place where a rule is published.
 struct Publication {
@@ -108,4 +108,4 @@ struct CustomStandard {
 // below `parameter` are small, and their errors above `second` are counted.
 const Limit* small_value_limit(const Format& output);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

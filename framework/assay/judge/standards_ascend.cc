@@ -6,7 +6,7 @@
 
 #include "assay/base/words.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 using S = Statistic;
@@ -506,4 +506,4 @@ const Limit* small_value_limit(const Format& output) {
   return row != nullptr ? &row->limit : nullptr;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -10,7 +10,7 @@
 #include "assay/base/words.h"
 #include "assay/judge/rule_table.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 constexpr std::string_view kInFile = ".json:";  // stands between a file's path and a name
@@ -387,4 +387,4 @@ const CustomStandard* find_custom_standard(std::string_view name,
   refuse("{}: {}", path, unknown_word("standard", of_file, names));
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

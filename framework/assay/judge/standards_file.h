@@ -9,7 +9,7 @@
 
 #include "assay/judge/standards.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Reads standards from JSON. Throws Refusal that names `source`, the standard and the key if the
 // text is not JSON, a key is unknown ("did you mean"), a value has another type or range, a dtype
@@ -31,4 +31,4 @@ bool is_in_file(std::string_view standard);
 // Returns standards as the JSON of a file of standards, with the publication of each.
 std::string standards_json(std::span<const Standard> standards);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstddef>
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 using S = Statistic;
@@ -355,4 +355,4 @@ constexpr Standard kOtherStandards[] = {
 
 std::span<const Standard> other_standards() { return kOtherStandards; }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -5,8 +5,8 @@
 
 #include "assay/judge/standards.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 std::span<const Standard> other_standards();
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -15,7 +15,7 @@
 #include "assay/judge/exact.h"
 #include "assay/judge/subject_passes.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // The metrics of a subject. `broken` is the position of an element at which the reference
@@ -439,4 +439,4 @@ StatisticsResult judge_statistics(const TensorView& actual, const TensorView& ex
   return judge_pieces(pieces, limits, options, std::move(other));
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -14,7 +14,7 @@
 #include "assay/judge/metrics_pass.h"
 #include "assay/tensor/tensor.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 struct StatisticsResult {
   std::vector<LimitReading> readings = {};  // for each limit, the value of its statistic
@@ -89,4 +89,4 @@ StatisticsResult judge_statistics(const TensorView& actual, const TensorView& ex
                                   bool round_expected, std::span<const Limit> limits,
                                   const StatisticsOptions& options = {});
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

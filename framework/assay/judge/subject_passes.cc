@@ -10,7 +10,7 @@
 #include "assay/simd/compare.h"
 #include "assay/simd/error_bracket.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // An element at which output and expected value are finite.
@@ -551,4 +551,4 @@ double error_quantile(const SubjectPieces& pieces, StatisticSubject subject, int
   return rank.between(select());
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -17,7 +17,7 @@
 #include "assay/judge/parts.h"
 #include "assay/judge/statistic_table.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Says whose values are compared with the expected ones.
 enum class StatisticSubject : std::uint8_t { kOutput, kReference, kZeros };
@@ -162,4 +162,4 @@ std::vector<QuantileErrors> quantiles_for(const SubjectPieces& pieces, std::int6
 double error_quantile(const SubjectPieces& pieces, StatisticSubject subject, int threads,
                       const Limit& limit, const Metrics& output, const MetricsPass* pass);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

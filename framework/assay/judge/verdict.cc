@@ -11,7 +11,7 @@
 #include "assay/judge/published_standards.h"
 #include "assay/judge/rule_table.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 Verdict& Verdict::decide(Outcome is, std::string reason) {
   outcome = is;
@@ -198,4 +198,4 @@ Outcome worst_outcome(const std::vector<Verdict>& verdicts) {
   return worst;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

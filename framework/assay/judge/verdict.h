@@ -13,7 +13,7 @@
 #include "assay/judge/metrics.h"
 #include "assay/tensor/tensor.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The outcomes of a check.
 enum class Outcome : std::uint8_t {
@@ -144,4 +144,4 @@ Outcome worse(Outcome a, Outcome b);
 // Returns the worst outcome of all verdicts, or kNotComparable if there are no verdicts.
 Outcome worst_outcome(const std::vector<Verdict>& verdicts);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -6,7 +6,7 @@
 
 #include "assay/machine/uncertain.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // Number of segments of the terms. The remainders of each segment are summed separately.
@@ -113,4 +113,4 @@ void any_order_errors(const AnyOrderUnit& unit, std::int64_t n, std::int64_t col
   }
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -9,7 +9,7 @@
 #include "assay/format/format.h"
 #include "assay/simd/column_sums.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The arithmetic of the unit that adds.
 struct AnyOrderUnit {
@@ -46,4 +46,4 @@ inline constexpr std::int64_t kAnyOrderColumns = simd::kSummedColumns;
 void any_order_errors(const AnyOrderUnit& unit, std::int64_t n, std::int64_t columns,
                       const double* terms, const double* grids, double* variance, double* drift);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -15,7 +15,7 @@
 #include "assay/simd/joined_sums.h"
 #include "assay/simd/rows.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 bool is_nearest_float32(const DotModel& m) {
@@ -388,4 +388,4 @@ void dot_matmul(const DotModel& model, std::int64_t m, std::int64_t n, std::int6
   std::ranges::copy(total, c);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -7,7 +7,7 @@
 #include "assay/machine/k_parts.h"
 #include "assay/machine/machine.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Computes C = C + A B for row-major float64 arrays A and B of values of the model's input format.
 // A is M x K, B is K x N, and C is M x N, with values of the accumulator's format, all of which
@@ -24,4 +24,4 @@ void dot_matmul(const DotModel& model, std::int64_t m, std::int64_t n, std::int6
 void dot_rows(const DotModel& model, std::int64_t n, std::int64_t k, const double* a,
               const double* b, double* c);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

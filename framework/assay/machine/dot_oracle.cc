@@ -9,7 +9,7 @@
 #include "assay/base/int128.h"
 #include "assay/machine/exact_sum.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // The factors of the products that a chunk adds up.
@@ -254,4 +254,4 @@ double dot_oracle(const DotModel& model, std::int64_t n, const double* a, std::i
   return static_cast<double>(total);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

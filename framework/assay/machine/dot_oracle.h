@@ -5,7 +5,7 @@
 
 #include "assay/machine/machine.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns c + sum over k < n of a[k * a_stride] * b[k * b_stride] as the model computes it, with
 // every sum in integers. The values must be representable in the model's input format, and c in its
@@ -20,4 +20,4 @@ double dot_oracle(const DotModel& model, std::int64_t n, const double* a, std::i
 double dot_part_oracle(const DotModel& model, std::int64_t n, const double* a,
                        std::int64_t a_stride, const double* b, std::int64_t b_stride, double c);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

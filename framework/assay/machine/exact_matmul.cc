@@ -16,7 +16,7 @@
 #include "assay/simd/digits.h"
 #include "assay/simd/gemm.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 using simd::Digits;
@@ -308,4 +308,4 @@ void exact_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const double* 
   });
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Computes C = C + A B in float64 for row-major A (m x k), B (k x n) and C (m x n). Each element is
 // the exact sum, rounded once to nearest even. So it is the same for every SIMD target, shape of
@@ -17,4 +17,4 @@ namespace assay {
 void exact_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, const double* b,
                   double* c, int threads = 0);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -7,7 +7,7 @@
 #include "assay/base/index.h"
 #include "assay/base/int128.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // |value| = significand * 2^exponent.
@@ -139,4 +139,4 @@ double ExactSum::nearest_quotient(std::uint64_t divisor) const {
   return head.is_negative ? -size : size;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

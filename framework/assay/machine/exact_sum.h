@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 class ExactSum {
  public:
@@ -46,4 +46,4 @@ class ExactSum {
   std::size_t first_ = kLimbs, end_ = 0;
 };
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -7,7 +7,7 @@
 
 #include "assay/base/parallel.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // Values of a panel, each with the powers of two of its lowest and its leading bit, which the
@@ -78,4 +78,4 @@ bool for_factor_panels(const DotModel& model, const FactorMatrices& of, int thre
   return flushes;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -8,7 +8,7 @@
 #include "assay/machine/machine.h"
 #include "assay/simd/factors.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // A product of matrices: a row-major m x k matrix, with rows `a_stride` apart, times a row-major k
 // x n matrix.
@@ -33,4 +33,4 @@ struct FactorPanel {
 bool for_factor_panels(const DotModel& model, const FactorMatrices& matrices, int threads,
                        const std::function<void(const FactorPanel&)>& body);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -7,7 +7,7 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 constexpr FunctionLibrary kLibraries[] = {
@@ -202,4 +202,4 @@ double largest_function_error(std::string_view function, const Format& unit) {
   return largest;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

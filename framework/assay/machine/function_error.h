@@ -10,7 +10,7 @@
 #include "assay/machine/machine.h"
 #include "assay/machine/vector_model.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The largest error of one function f in one format. A result y of x lies within
 //   (ulps + floor(per_argument |x|)) ulps of the correctly rounded result.
@@ -83,4 +83,4 @@ double relative_error(const FunctionError& row, const Format& unit, double x = 0
 // the format `unit`.
 double largest_function_error(std::string_view function, const Format& unit);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

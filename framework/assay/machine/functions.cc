@@ -8,7 +8,7 @@
 #include "assay/base/constants.h"
 #include "assay/simd/function_terms.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 using simd::kWholeMagic;
@@ -81,4 +81,4 @@ double erf_float64(double x) {
   return std::copysign(1 - exp_float64(-square) * polynomial(t, simd::kErfcTerms), x);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -5,7 +5,7 @@
 // within about 2^-53 of a midpoint.
 #pragma once
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 double exp_float64(double x);
 double log_float64(double x);
@@ -13,4 +13,4 @@ double rsqrt_float64(double x);
 double tanh_float64(double x);
 double erf_float64(double x);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

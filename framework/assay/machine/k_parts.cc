@@ -1,6 +1,6 @@
 #include "assay/machine/k_parts.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 float rounded(const Format* format, float value) {
@@ -17,4 +17,4 @@ float add_part_sums(const KParts& parts, float x, float y) { return rounded(part
 
 float stored_part(const KParts& parts, float sum) { return rounded(parts.part, sum); }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -9,7 +9,7 @@
 
 #include "assay/format/format.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 enum class PartOrder : std::uint8_t { kAscending, kDescending, kPairwise };
 inline constexpr std::string_view kPartOrderWords[] = {"ascending", "descending", "pairwise"};
@@ -65,4 +65,4 @@ float add_part_sums(const KParts& parts, float x, float y);
 // Returns the sum of a part, rounded to parts.part.
 float stored_part(const KParts& parts, float sum);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -15,7 +15,7 @@
 #include "assay/format/rounding.h"
 #include "assay/machine/machine_file.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 constexpr auto kDocumented = Provenance::kDocumented;
@@ -386,4 +386,4 @@ const DotModel& dot_model(const Machine& machine, const Format& input) {
          joined(names_of(machine.dots, &DotModel::input)), input.name);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

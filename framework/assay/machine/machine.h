@@ -9,7 +9,7 @@
 
 #include "assay/format/format.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The kind of evidence for a parameter (docs/machines.md).
 enum class Provenance : std::uint8_t {
@@ -175,4 +175,4 @@ Format accumulator_format(const DotModel& model);
 // that the machine's matrix unit takes.
 const DotModel& dot_model(const Machine& machine, const Format& input);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

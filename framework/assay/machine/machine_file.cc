@@ -13,7 +13,7 @@
 #include "assay/base/words.h"
 #include "assay/format/rounding.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 using json::check_keys;
@@ -351,4 +351,4 @@ std::string machine_json(const MachineRecord& record, const std::vector<DotModel
   return json.dump(1) + "\n";
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -7,7 +7,7 @@
 
 #include "assay/machine/machine.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The head of a machine file: the machine's name, and the device, driver, date and evidence of its
 // measurement.
@@ -44,4 +44,4 @@ const Machine* find_file_machine(std::string_view name);
 std::string machine_json(const MachineRecord& record, const std::vector<DotModel>& dots,
                          Known<bool> bias_first);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -16,7 +16,7 @@
 #include "assay/machine/dot_oracle.h"
 #include "assay/simd/aligned.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The product that C = C + A B adds. The rows of B and of C are contiguous. Those of A are
 // `a_stride` elements apart.
@@ -325,4 +325,4 @@ void tiled_product(const DotModel& model, const Kernel& kernel, const Product& p
   });
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -8,7 +8,7 @@
 #include "assay/base/int128.h"
 #include "assay/machine/dot_oracle.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 template <typename T>
@@ -83,4 +83,4 @@ float settle_aligned(const void* context, int row, int column, std::int64_t begi
                    accumulator);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

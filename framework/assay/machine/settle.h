@@ -6,7 +6,7 @@
 
 #include "assay/machine/machine.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The packed operands of a tile: the layout of a is [k][rows], and that of b is [k][columns].
 template <typename T>
@@ -26,4 +26,4 @@ float settle_fused(const void* context, int row, int column, std::int64_t begin,
 float settle_aligned(const void* context, int row, int column, std::int64_t begin, std::int64_t end,
                      float accumulator);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

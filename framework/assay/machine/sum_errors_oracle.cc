@@ -7,7 +7,7 @@
 #include "assay/base/index.h"
 #include "assay/base/parallel.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // Returns a row-major k x n matrix with its columns one after the other.
@@ -300,4 +300,4 @@ SumErrors sum_errors_oracle(const DotModel& model, std::int64_t m, std::int64_t 
   return errors;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

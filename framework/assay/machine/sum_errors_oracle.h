@@ -7,7 +7,7 @@
 
 #include "assay/machine/uncertain.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns what sum_errors() returns. The results of the two differ only by float64's roundings.
 SumErrors sum_errors_oracle(const DotModel& model, std::int64_t m, std::int64_t n, std::int64_t k,
@@ -15,4 +15,4 @@ SumErrors sum_errors_oracle(const DotModel& model, std::int64_t m, std::int64_t 
                             const std::vector<double>& start, StartOfSum starts, bool without_last,
                             int threads = 0);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -7,7 +7,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/index.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // Calls add(i, j), i < j, for all additions that reduce `count` sums to one.
@@ -221,4 +221,4 @@ void SumSchedule::sum(const VectorArithmetic& unit, const VectorArithmetic& seco
   sum_columns(*this, unit, second_unit, w, x, sums);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

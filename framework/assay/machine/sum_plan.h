@@ -8,7 +8,7 @@
 
 #include "assay/machine/vector.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The order in which several sums become one. A lane without elements has no sum, and nothing is
 // added for it.
@@ -102,4 +102,4 @@ class SumSchedule {
   std::vector<Additions> first_, second_;
 };
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

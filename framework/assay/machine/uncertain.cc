@@ -8,7 +8,7 @@
 #include "assay/machine/sum_errors_oracle.h"
 #include "assay/simd/sum_errors.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // Returns 2^e, or 0 if that is below float64's normal numbers.
@@ -186,4 +186,4 @@ SumErrors sum_errors(const DotModel& model, std::int64_t m, std::int64_t n, std:
   return errors;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -25,7 +25,7 @@
 
 #include "assay/machine/machine.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns the exponent of a number other than 0.
 inline int exponent_of(double value) {
@@ -130,4 +130,4 @@ SumErrors sum_errors(const DotModel& model, std::int64_t m, std::int64_t n, std:
                      const std::vector<double>& start, StartOfSum starts, bool without_last,
                      int threads = 0);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -10,7 +10,7 @@
 #include "assay/base/quad.h"
 #include "assay/simd/size_sums.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 constexpr double kFloat32Roundoff = 0x1p-24;
@@ -547,4 +547,4 @@ double Accumulation::largest_element_bound(double size) const {
          (aligned_ ? lost_units_ * std::ldexp(1.0, -kept_) * roundings_ * aligned : 0);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -11,7 +11,7 @@
 #include "assay/machine/machine.h"
 #include "assay/simd/elements_kernel.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The number of roundings of the accumulator while it sums k products.
 struct RoundingCounts {
@@ -186,4 +186,4 @@ class Accumulation {
   double promote_square_ = 0, promote_products_ = 0;
 };
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

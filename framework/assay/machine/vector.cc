@@ -10,7 +10,7 @@
 #include "assay/format/convert.h"
 #include "assay/machine/functions.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 bool is_float64(const Format& f) { return f.precision == 53; }
@@ -388,4 +388,4 @@ double vector_maximum(std::int64_t n, const double* x) {
 }
 float vector_maximum(std::int64_t n, const float* x) { return simd::unit_maximum(at(n), x); }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

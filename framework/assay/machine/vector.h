@@ -9,7 +9,7 @@
 #include "assay/machine/vector_model.h"
 #include "assay/simd/vector_unit.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The properties of a unit that one operation needs.
 struct VectorArithmetic {
@@ -79,4 +79,4 @@ void reduce_sum(const VectorArithmetic& unit, ReduceOrder order, std::int64_t ch
 double vector_maximum(std::int64_t n, const double* x);
 float vector_maximum(std::int64_t n, const float* x);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

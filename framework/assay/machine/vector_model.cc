@@ -5,7 +5,7 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // A repeat of the Ascend 910B's vector unit is 256 bytes: 128 numbers of float16, or 64 of float32.
@@ -107,4 +107,4 @@ const VectorFormat& vector_format(const VectorModel& model, const Format& input)
          joined(names_of(model.formats, &VectorFormat::input)), input.name);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

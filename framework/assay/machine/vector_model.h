@@ -7,7 +7,7 @@
 
 #include "assay/machine/machine.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns "gradual" or "flush", the words of the operators' parameter `subnormals`.
 std::string_view subnormals_word(Subnormals subnormals);
@@ -51,4 +51,4 @@ const VectorModel& vector_model(const Machine& machine);
 // that the unit takes.
 const VectorFormat& vector_format(const VectorModel& model, const Format& input);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -10,7 +10,7 @@
 #include "assay/base/parallel.h"
 #include "assay/op/unit.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 struct AxisExtent {
   std::int64_t outer = 1, n = 1, inner = 1;
@@ -115,4 +115,4 @@ void for_lines(const Tensor& x, const AxisExtent& e, int threads, const Body& bo
   });
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -27,7 +27,7 @@
 #include "assay/op/sum_bound.h"
 #include "assay/simd/golden_norms.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
@@ -545,4 +545,4 @@ std::vector<Operator> attention_operators() {
        .attention = true}};
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -5,7 +5,7 @@
 
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns the operator attention: q (..., L, D), k (..., S, D), v (..., S, E), all of one float
 // dtype and with the same batch dimensions -> (..., L, E). Its parameters are:
@@ -29,4 +29,4 @@ namespace assay {
 // whatever it holds.
 std::vector<Operator> attention_operators();
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

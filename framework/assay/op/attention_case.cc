@@ -4,7 +4,7 @@
 #include "assay/op/operator.h"
 #include "assay/op/unit.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 Attention attention_of(const Case& c, const Format& output) {
   Attention a{{}, c, operand_format(c, {"q", "k", "v"}, output)};
@@ -30,4 +30,4 @@ std::vector<double> transposed(std::int64_t rows, std::int64_t columns,
   return to;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -8,7 +8,7 @@
 #include "assay/cases/attention_shape.h"
 #include "assay/cases/case.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 struct Attention : AttentionShape {
   static constexpr std::int64_t kRows = 256;  // number of queries that one task computes
@@ -31,4 +31,4 @@ std::vector<double> matrix_rows(const Tensor& tensor, std::int64_t batch, std::i
 std::vector<double> transposed(std::int64_t rows, std::int64_t columns,
                                const std::vector<double>& from);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -14,7 +14,7 @@
 #include "assay/op/sum_bound.h"
 #include "assay/simd/weighted_errors.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // The errors that chance makes in a row's weights, exp(scaled score - largest) / sum. They are
@@ -259,4 +259,4 @@ ExpectedErrors attention_errors(const Case& c, const Machine& machine, int threa
   return errors;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -11,7 +11,7 @@
 #include "assay/base/words.h"
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 bool is_text(const Attribute& a) { return std::holds_alternative<std::string>(a); }
@@ -146,4 +146,4 @@ void check_attribute_names(const Case& c) {
   }
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

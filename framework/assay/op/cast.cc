@@ -15,7 +15,7 @@
 #include "assay/op/generate.h"
 #include "assay/op/unit.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 Rounding rounding_of(const Case& c) { return *find_rounding(word_of(c, "rounding")); }
@@ -299,4 +299,4 @@ std::vector<Operator> cast_operators() {
            .keeps_nan_signs = true}};
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -5,7 +5,7 @@
 
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns the operator cast: x (...), of any dtype. `output_dtype` is required. `rounding` is a
 // mode, nearest_even by default, and also applies to the conversion of a float to an integer.
@@ -17,4 +17,4 @@ namespace assay {
 // The tolerance is zero, because the golden result of a cast is the only right result.
 std::vector<Operator> cast_operators();
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -14,7 +14,7 @@
 #include "assay/simd/column_sums.h"
 #include "assay/simd/uncertain_sums.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // The theory assumes exact partial sums. The true mean error of truncated sums differs from the
@@ -337,4 +337,4 @@ Uncertain ChanceUnit::sum(std::span<const Uncertain> all, const Format* output) 
   return chain(sums, order.order == ReduceOrder::kBlock ? wide : step, leave);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

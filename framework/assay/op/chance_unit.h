@@ -11,7 +11,7 @@
 #include "assay/op/operator.h"
 #include "assay/op/order.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Sets the mean and variance of an element's error.
 void set_error(ExpectedErrors& errors, std::size_t i, const Uncertain& value);
@@ -49,4 +49,4 @@ struct ChanceUnit {
 // Throws Refusal if the case or its machine flushes subnormals.
 ChanceUnit chance_unit(const Case& test_case, const Machine& machine, const Format& input);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

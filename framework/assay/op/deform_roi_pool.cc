@@ -11,7 +11,7 @@
 #include "assay/op/roi_inputs.h"
 #include "assay/op/unit.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 constexpr std::int64_t kMostSamples = 1 << 20;  // of one bin
@@ -435,4 +435,4 @@ std::vector<Operator> deform_roi_pool_operators() {
            .generate = generate_deform_roi_pool}};
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -6,7 +6,7 @@
 
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns the operator deform_roi_pool. Its inputs are input (N, C, H, W) in float32 or float16;
 // rois (n, 5) = batch index, x1, y1, x2, y2; and offset (n, 2, PH, PW), with its w plane first.
@@ -43,4 +43,4 @@ std::vector<Operator> deform_roi_pool_operators();
 // x gh, then every sample's x, in the order n x PH x PW x gw.
 std::vector<float> deform_roi_coordinates(const Case& test_case, bool fused);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -23,7 +23,7 @@
 #include "assay/op/sum_bound.h"
 #include "assay/op/unit.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 constexpr Rounding kComputeRoundings[] = {Rounding::kNearestEven, Rounding::kNearestAway,
@@ -474,4 +474,4 @@ std::vector<Operator> dot_operators() {
            .generate = generate_dot}};
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

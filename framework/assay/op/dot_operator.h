@@ -12,7 +12,7 @@
 #include "assay/op/k_split.h"
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns the operator dot: n independent c + a . b, for a and b [n, K] and c [n]. If c and the
 // result are float16, the accumulator is float16, rounded to nearest once a chunk.
@@ -109,4 +109,4 @@ void require_machine(const Case& test_case);
 // The words for the reason why the tolerance of a product of integers is 0.
 inline constexpr std::string_view kExactSums = "integers are multiplied and summed exactly";
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -13,7 +13,7 @@
 #include "assay/op/sum_bound.h"
 #include "assay/op/unit.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // An operator of this family: the operation that it computes, and the names of its inputs in the
@@ -281,4 +281,4 @@ std::vector<Operator> elementwise_operators() {
           elementwise_row<kFma>("fma", "a b + c"), axpy};
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -7,11 +7,11 @@
 
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns these operators. The tolerance is half an ulp of the output if there is one rounding in
 // the output's format. If a product is rounded before it is added to, the tolerance follows from
 // the sizes of the operands. Tolerances hold without overflow.
 std::vector<Operator> elementwise_operators();
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -5,7 +5,7 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 void ExpectedErrors::resize(std::size_t n) {
   for (auto* values : {&mean, &variance, &drift}) values->assign(n, 0.0);
@@ -35,4 +35,4 @@ ExpectedErrors expected_errors(const Case& c, const Machine& machine, int thread
   return op->expected_errors(c, machine, threads);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

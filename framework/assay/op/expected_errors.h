@@ -8,7 +8,7 @@
 
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The expected errors of a result before its last rounding. The last rounding is to nearest even,
 // and the exact value tells its error: see gate/error_test.h. Arrays are row-major over the result.
@@ -45,4 +45,4 @@ double mean_square(const ExpectedErrors& errors, std::size_t i, double deviation
 // that the case has.
 ExpectedErrors expected_errors(const Case& test_case, const Machine& machine, int threads = 0);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -16,7 +16,7 @@
 #include "assay/op/sum_bound.h"
 #include "assay/op/unit.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 constexpr double kTanhEnd = 8.8;                    // tanh through exp limits x to +-8.8
@@ -372,4 +372,4 @@ std::vector<Operator> function_operators() {
                               "tanh: x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))")})};
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

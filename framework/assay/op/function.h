@@ -5,7 +5,7 @@
 
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns these operators: x (...), of one float dtype. gelu's `approximate` is "none" (default)
 // for x Phi(x), or "tanh" for x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))). `compute_dtype`
@@ -18,4 +18,4 @@ namespace assay {
 // without overflow of finite results. docs/operators derives it.
 std::vector<Operator> function_operators();
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -8,7 +8,7 @@
 #include "assay/base/double_double.h"
 #include "assay/base/quad.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // The three numbers add up to pi with more than the precision of binary128.
@@ -93,4 +93,4 @@ double silu_reference(double x) {
   return to_float64(x / (1 + quad::exp(-Quad{x})));
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -8,7 +8,7 @@
 
 #include "assay/simd/golden_functions.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 double exp_reference(double x);
 double log_reference(double x);
@@ -24,4 +24,4 @@ double gelu_tanh_reference(double x);  // x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.04
 // Computes many values at a time if the quick way's rounding is certain, and the others one by one.
 void function_references(simd::GoldenFunction function, std::size_t n, double* values);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

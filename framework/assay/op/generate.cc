@@ -9,7 +9,7 @@
 #include "assay/base/words.h"
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 const Operator& maker_of(std::string_view op) {
@@ -157,4 +157,4 @@ bool has_input(const Case& c, std::string_view name) {
   return op != nullptr && find_row(op->inputs, name, &OperatorInput::name) != nullptr;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -14,7 +14,7 @@
 #include "assay/cases/case.h"
 #include "assay/tensor/distribution.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The choices from which generate_case() makes a case.
 struct Recipe {
@@ -69,4 +69,4 @@ void generate_vector(const Recipe& recipe, Case& to);
 // True if the case's operator has an input of this name.
 bool has_input(const Case& test_case, std::string_view input);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

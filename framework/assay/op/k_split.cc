@@ -6,7 +6,7 @@
 #include "assay/base/text.h"
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 KOrder k_order(const KSplit& split, bool in_two_terms, std::int64_t k, std::int64_t promotion) {
   KOrder all{.promotion = promotion};
@@ -95,4 +95,4 @@ KSplit split_of(const Case& c) {
   return split;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

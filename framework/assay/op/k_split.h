@@ -8,7 +8,7 @@
 #include "assay/machine/k_parts.h"
 #include "assay/op/parameter.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Describes how K is cut into pieces of `terms` products. The first piece may have another length,
 // like the tiles of stream-K. Each piece is a part with its own sum, or the pieces are dealt to
@@ -50,4 +50,4 @@ std::vector<Parameter> split_parameters();
 // the case, if parameters do not go together.
 KSplit split_of(const Case& test_case);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

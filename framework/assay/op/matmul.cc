@@ -19,7 +19,7 @@
 #include "assay/op/generate.h"
 #include "assay/op/sum_bound.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 using Values = std::span<const double>;
@@ -353,4 +353,4 @@ std::vector<Operator> matmul_operators() {
            .product = true}};
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -5,7 +5,7 @@
 
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns the operator matmul: a (..., M, K), b (..., K, N), optional bias (N) -> (..., M, N).
 //
@@ -16,4 +16,4 @@ namespace assay {
 // accumulation_bounds(), because accumulators with fewer bits (fp8) need it.
 std::vector<Operator> matmul_operators();
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

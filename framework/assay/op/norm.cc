@@ -8,7 +8,7 @@
 #include "assay/op/norm_reference.h"
 #include "assay/op/order.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // Computes one row on the vector unit step by step.
@@ -155,4 +155,4 @@ std::vector<Operator> norm_operators() {
                                        {optional_vector("weight")}, {eps_parameter("1e-6")})};
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

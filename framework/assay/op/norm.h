@@ -6,7 +6,7 @@
 
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns these operators: x (...), float. `axis` (default -1) is the dimension of a row of x,
 // which has n elements. `order` and `block_size` select the order of sums, as in reduce_sum.
@@ -22,4 +22,4 @@ namespace assay {
 // op/norm_bounds.h bounds the error of a result.
 std::vector<Operator> norm_operators();
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -13,7 +13,7 @@
 #include "assay/op/order.h"
 #include "assay/op/sum_bound.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 struct Errors {
@@ -243,4 +243,4 @@ DerivedTolerance norm_tolerance(const Case& c, NormKind kind) {
                     rtol > 0 ? formatted("; rtol: rounding to {}", output.name) : "")};
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -4,7 +4,7 @@
 
 #include "assay/op/norm_case.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns the largest error that the roundings of all steps can add up to on any machine, as a
 // tolerance for all elements, without overflow. Elements that a NaN or infinity reaches do not
@@ -17,4 +17,4 @@ DerivedTolerance norm_tolerance(const Case& test_case, NormKind kind);
 // op/sum_bound.h). Throws Refusal if no element has a bound.
 Tensor norm_bounds(const Case& test_case, NormKind kind);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -4,7 +4,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 Norm norm_of(const Case& c, NormKind kind, const Format& output) {
   const bool has_weight = kind != NormKind::kSoftmax && c.inputs.count("weight") != 0;
@@ -28,4 +28,4 @@ Norm norm_of(const Case& c, NormKind kind, const Format& output) {
   return {c, kind, input, e, eps, has_weight, has_bias};
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

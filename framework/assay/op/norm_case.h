@@ -5,7 +5,7 @@
 
 #include "assay/op/along_axis.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 enum class NormKind : std::uint8_t { kSoftmax, kLayernorm, kRmsnorm };
 
@@ -31,4 +31,4 @@ struct Norm {
 // Returns the checked case. Throws Refusal, which names the case and what does not fit.
 Norm norm_of(const Case& test_case, NormKind kind, const Format& output);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

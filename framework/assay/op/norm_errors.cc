@@ -9,7 +9,7 @@
 #include "assay/machine/function_error.h"
 #include "assay/op/along_axis.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 double square(double x) { return x * x; }
@@ -286,4 +286,4 @@ ExpectedErrors norm_errors(const Case& c, const Machine& machine, NormKind kind,
   return errors;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

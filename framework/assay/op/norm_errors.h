@@ -5,10 +5,10 @@
 #include "assay/op/chance_unit.h"
 #include "assay/op/norm_case.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The result does not depend on `threads`.
 ExpectedErrors norm_errors(const Case& test_case, const Machine& machine, NormKind kind,
                            int threads);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -10,7 +10,7 @@
 #include "assay/op/order.h"
 #include "assay/simd/golden_norms.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // Functions with one name for both kinds of arithmetic: double-double, and binary128 for values
@@ -127,4 +127,4 @@ Tensor norm_reference(const ReferenceCall& call, NormKind kind) {
   return result;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

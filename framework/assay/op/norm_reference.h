@@ -5,9 +5,9 @@
 
 #include "assay/op/norm_case.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns the result in the call's output format.
 Tensor norm_reference(const ReferenceCall& call, NormKind kind);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -27,7 +27,7 @@
 #include "assay/op/scaled_matmul.h"
 #include "assay/op/sum_bound.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // The families in the order in which the table lists them. Each family provides its own rows.
@@ -326,4 +326,4 @@ bool is_product(const Case& c) {
   return row != nullptr && row->product && c.inputs.count("a") != 0 && c.inputs.count("b") != 0;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

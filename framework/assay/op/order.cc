@@ -8,7 +8,7 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 constexpr Word<ReduceOrder> kOrders[] = {
@@ -417,4 +417,4 @@ SumRoundings sum_roundings(const Case& c, std::int64_t n, const Format& input,
   return r;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -12,7 +12,7 @@
 #include "assay/machine/sum_plan.h"
 #include "assay/op/unit.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns `own` and then the parameters that sum_order() reads, order and block_size, as an
 // operator lists them.
@@ -85,4 +85,4 @@ LargestSums largest_sums(const SumOrder& order, const std::vector<double>& sizes
 SumRoundings sum_roundings(const Case& test_case, std::int64_t n, const Format& input,
                            const RoundoffBounds& bounds);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

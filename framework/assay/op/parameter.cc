@@ -10,7 +10,7 @@
 #include "assay/op/attributes.h"
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 std::string ill_typed(const Parameter& p, std::string_view wanted, const Attribute& value) {
@@ -209,4 +209,4 @@ std::string word_of(const Case& c, std::string_view name) {
   return given ? *given : std::get<std::string>(default_of(c, name));
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -17,7 +17,7 @@
 #include "assay/op/scales.h"
 #include "assay/op/unit.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 constexpr double kRoundoff = 0x1p-24;  // of float32
@@ -517,4 +517,4 @@ std::vector<Operator> quantize_operators() {
        .generate = generate_dequantize}};
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -5,7 +5,7 @@
 
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The smallest amax, which is the largest magnitude of a block. A block with smaller magnitudes
 // uses this value, so that a scale is never 0 (as in DeepGEMM). A kernel rounds it to float32.
@@ -47,4 +47,4 @@ Tensor quantize_in_float32(const Case& test_case, const Format& output, const Ma
 // True if values can be quantized to this format: int8, or a float of at most 16 bits.
 bool is_code_format(const Format& format);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -18,7 +18,7 @@
 #include "assay/op/order.h"
 #include "assay/op/sum_bound.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 enum class Reduce { kSum, kMean, kMax };
@@ -443,4 +443,4 @@ std::vector<Operator> reduce_operators() {
           reduce_row<Reduce::kMax>("reduce_max", "the maximum of x along a dimension, or of all")};
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -5,7 +5,7 @@
 
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns these operators: x (...), float. `axis` is dropped from the shape; a negative axis counts
 // from the end. Without `axis` all elements are reduced in row-major order to a scalar. `order` is
@@ -21,4 +21,4 @@ namespace assay {
 // for any order if the case does not give one (op/order.h). They hold without overflow.
 std::vector<Operator> reduce_operators();
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

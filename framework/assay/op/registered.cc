@@ -8,7 +8,7 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -169,4 +169,4 @@ void check_result(const Case& c, const Operator& op, const Tensor& result, int t
   checked.insert(kind);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

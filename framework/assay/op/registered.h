@@ -5,7 +5,7 @@
 
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Checks the row of a team's operator. Throws Refusal if register_operator() cannot accept it.
 void check_row(const Operator& row);
@@ -26,4 +26,4 @@ Tensor reference_result(const Operator& op, const ReferenceCall& call);
 // thread may call this function.
 void check_result(const Case& test_case, const Operator& op, const Tensor& result, int threads);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -8,7 +8,7 @@
 #include "assay/base/text.h"
 #include "assay/op/parameter.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // The corners of regions along a side of `extent` pixels are whole numbers up to `end`, at most
@@ -78,4 +78,4 @@ void generate_deform_roi_pool(const Recipe& recipe, Case& c) {
   describe_inputs(recipe, c, rules);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

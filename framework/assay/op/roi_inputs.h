@@ -3,7 +3,7 @@
 
 #include "assay/op/generate.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Makes the inputs of a case. Sizes are N, C, H, W and n, the number of regions. Region i belongs
 // to image i modulo N. Its corners are whole numbers in units of 1 / spatial_scale pixels and lie
@@ -12,4 +12,4 @@ namespace assay {
 // named.
 void generate_deform_roi_pool(const Recipe& recipe, Case& to);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

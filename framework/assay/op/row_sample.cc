@@ -13,7 +13,7 @@
 #include "assay/cases/product_operands.h"
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // Returns `count` random numbers below `of`, in ascending order. Each set of such numbers is
@@ -209,4 +209,4 @@ SampledRows sample_rows(const Case& c, const RowSample& sample) {
   return sampled;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

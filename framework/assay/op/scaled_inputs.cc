@@ -7,7 +7,7 @@
 #include "assay/op/quantize.h"
 #include "assay/op/scales.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // Returns a block with its sides exchanged: "128x1" for "1x128".
@@ -101,4 +101,4 @@ void generate_scaled_matmul(const Recipe& recipe, Case& c) {
   describe_inputs(recipe, c, rules);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

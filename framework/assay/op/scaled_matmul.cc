@@ -19,7 +19,7 @@
 #include "assay/op/sum_bound.h"
 #include "assay/op/unit.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // An operand's scales, found by the indices of the product.
@@ -452,4 +452,4 @@ std::vector<Operator> scaled_matmul_operators() {
        .generate = generate_scaled_matmul}};
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -5,7 +5,7 @@
 
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns the operator scaled_matmul: a (..., M, K), b (..., K, N) in an 8-bit or any other float
 // format, or int8; scale_a, scale_b:
@@ -37,4 +37,4 @@ namespace assay {
 // order: n u / (1 - n u) max sum |a scale_a b scale_b| with n = K + the stretches + 2 roundings.
 std::vector<Operator> scaled_matmul_operators();
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

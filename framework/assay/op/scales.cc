@@ -8,7 +8,7 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // Returns 128 and 64 for "128x64".
@@ -115,4 +115,4 @@ bool holds_format(const Format& wide, const Format& narrow) {
          max_finite(wide) >= max_finite(narrow);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

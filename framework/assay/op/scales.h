@@ -10,7 +10,7 @@
 
 #include "assay/op/parameter.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The grid of scales of a tensor x (..., rows, columns). A vector counts as one row, and a scalar
 // as one element.
@@ -84,4 +84,4 @@ inline ScaleFactors scale_factors(ScaleOrder order, float a, float b) {
 // True if `wide` can hold every finite value of `narrow`.
 bool holds_format(const Format& wide, const Format& narrow);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

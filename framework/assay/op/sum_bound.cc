@@ -10,7 +10,7 @@
 #include "assay/base/text.h"
 #include "assay/format/format.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 DotModel in_any_order(const Format& f) {
   return {.input = f.name,
@@ -283,4 +283,4 @@ DerivedTolerance accumulation_tolerance(const Case& c, const Machine& machine,
                     output.name, machine.name)};
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -11,7 +11,7 @@
 #include "assay/machine/unit_bound.h"
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns a bound on |accumulated - exact| for each element of the output, float64 and of the
 // output's shape. The bound holds before the result is rounded to the output's format. The judge
@@ -128,4 +128,4 @@ const Machine* machine_of(const Case& test_case);
 DerivedTolerance accumulation_tolerance(const Case& test_case, const Machine& machine,
                                         const std::vector<double>& bounds);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

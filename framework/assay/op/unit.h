@@ -9,7 +9,7 @@
 #include "assay/machine/vector.h"
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns `own` and then the parameters that arithmetic_of() reads, as an operator lists them:
 // output_dtype, saturate and subnormals. If `widens` is set, compute_dtype comes before them.
@@ -100,4 +100,4 @@ const Format* sums_format(const Case& test_case, const char* parameter);
 // otherwise the input's format if it has its own arithmetic (float16, float64), otherwise float32.
 const Format& unit_format(const Case& test_case, const Format& input);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

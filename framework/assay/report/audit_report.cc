@@ -6,7 +6,7 @@
 #include "assay/report/escape.h"
 #include "assay/report/page.h"
 
-namespace assay::report {
+namespace assay::inline v0_2::report {
 namespace {
 
 std::string table_html(const AuditTable& table) {
@@ -73,4 +73,4 @@ std::string audit_html(const audit::AuditResult& result, const wire::AuditHead& 
   return page_html({.title = "assay audit: " + head.golden, .body = out + table_html(classes)});
 }
 
-}  // namespace assay::report
+}  // namespace assay::inline v0_2::report

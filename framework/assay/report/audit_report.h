@@ -6,7 +6,7 @@
 #include "assay/audit/audit.h"
 #include "assay/wire/audit_results.h"
 
-namespace assay::report {
+namespace assay::inline v0_2::report {
 
 // Returns one row for each target, with its score and the share caught of each class. Then follow,
 // if there are any: the findings, the corruptions that were let through, the smallest errors seen,
@@ -17,4 +17,4 @@ std::string audit_text(const audit::AuditResult& result, int listed = 4);
 // Returns one self-contained page without scripts, which needs no network.
 std::string audit_html(const audit::AuditResult& result, const wire::AuditHead& head);
 
-}  // namespace assay::report
+}  // namespace assay::inline v0_2::report

@@ -6,7 +6,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay::report {
+namespace assay::inline v0_2::report {
 namespace {
 
 using audit::AuditResult;
@@ -184,4 +184,4 @@ std::vector<AuditTable> audit_tables(const AuditResult& result, int listed) {
   return tables;
 }
 
-}  // namespace assay::report
+}  // namespace assay::inline v0_2::report

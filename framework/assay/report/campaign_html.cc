@@ -11,7 +11,7 @@
 #include "assay/report/page.h"
 #include "assay/report/plot.h"
 
-namespace assay::report {
+namespace assay::inline v0_2::report {
 namespace {
 
 constexpr const char* kCampaignStyle = R"(
@@ -661,4 +661,4 @@ std::string campaign_html(const std::vector<campaign::SavedCampaign>& results,
                     .footer = formatted("assay {}; made by: {}", version, command)});
 }
 
-}  // namespace assay::report
+}  // namespace assay::inline v0_2::report

@@ -6,7 +6,7 @@
 
 #include "assay/campaign/saved.h"
 
-namespace assay::report {
+namespace assay::inline v0_2::report {
 
 // Returns one self-contained page of one result, or of several side by side. Cells of one name
 // share their pictures. `command` and `version` describe the origin of the page. Throws
@@ -14,4 +14,4 @@ namespace assay::report {
 std::string campaign_html(const std::vector<campaign::SavedCampaign>& results,
                           const std::string& command, const std::string& version);
 
-}  // namespace assay::report
+}  // namespace assay::inline v0_2::report

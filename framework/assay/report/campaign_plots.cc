@@ -9,7 +9,7 @@
 #include "assay/report/campaign_report.h"
 #include "assay/report/plot.h"
 
-namespace assay::report {
+namespace assay::inline v0_2::report {
 namespace {
 
 // The histogram has steps of half an octave within the range of the bins, plus one step below the
@@ -288,4 +288,4 @@ std::string ratio_plots(const std::vector<CampaignLine>& lines) {
   return out;
 }
 
-}  // namespace assay::report
+}  // namespace assay::inline v0_2::report

@@ -8,7 +8,7 @@
 
 #include "assay/campaign/saved.h"
 
-namespace assay::report {
+namespace assay::inline v0_2::report {
 
 // One gate of a cell of one result. It is a series of a chart, or a column of a table.
 struct CampaignLine {
@@ -51,4 +51,4 @@ struct RatioStep {
 // are above 2^16, infinite or NaN.
 std::vector<RatioStep> ratio_steps(const campaign::GateResult& gate);
 
-}  // namespace assay::report
+}  // namespace assay::inline v0_2::report

@@ -6,7 +6,7 @@
 #include "assay/base/printable.h"
 #include "assay/base/text.h"
 
-namespace assay::report {
+namespace assay::inline v0_2::report {
 namespace {
 
 constexpr std::size_t kGateWidth = 32;
@@ -348,4 +348,4 @@ std::string published_text(const std::vector<campaign::Comparison>& comparisons,
   return out;
 }
 
-}  // namespace assay::report
+}  // namespace assay::inline v0_2::report

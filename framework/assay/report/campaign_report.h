@@ -8,7 +8,7 @@
 #include "assay/campaign/published_campaigns.h"
 #include "assay/campaign/results.h"
 
-namespace assay::report {
+namespace assay::inline v0_2::report {
 
 // Returns for each cell the false alarms of every gate, and the share of the faults that the gate
 // detected, also by class. Rates are in percent. They have 95 % intervals by matrices, or both
@@ -47,4 +47,4 @@ std::string rate_text(const campaign::MeasuredRate& rate);
 std::string published_text(const std::vector<campaign::Comparison>& comparisons,
                            const std::vector<std::string>& left_out);
 
-}  // namespace assay::report
+}  // namespace assay::inline v0_2::report

@@ -7,7 +7,7 @@
 #include "assay/base/text.h"
 #include "assay/report/escape.h"
 
-namespace assay::report {
+namespace assay::inline v0_2::report {
 namespace {
 
 constexpr double kWidth = 720, kHeight = 440;
@@ -273,4 +273,4 @@ std::string rows_svg(const RowsChart& chart) {
   return out + "</svg>\n";
 }
 
-}  // namespace assay::report
+}  // namespace assay::inline v0_2::report

@@ -7,7 +7,7 @@
 
 #include "assay/study/study.h"
 
-namespace assay::report {
+namespace assay::inline v0_2::report {
 
 // Returns a picture of 720 x 440: lines with a mark at each point, or groups of bars. Axes have
 // ticks at round numbers, and there is a legend if there is more than one series. Values that are
@@ -34,4 +34,4 @@ struct RowsChart {
 // (report/page.h). Special characters of names are escaped, so that a browser runs nothing in them.
 std::string rows_svg(const RowsChart& chart);
 
-}  // namespace assay::report
+}  // namespace assay::inline v0_2::report

@@ -5,7 +5,7 @@
 #include "assay/gate/close_to.h"
 #include "assay/report/gate_text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 Check check_of(const CaseReport& report) { return {report.outcome(), explain(report)}; }
@@ -28,4 +28,4 @@ Check check_case(const Case& c, const TensorView& actual, const GateRequest& req
   return check_of(gate_case(c, actual, request, origin));
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -11,7 +11,7 @@
 #include "assay/cases/case.h"
 #include "assay/gate/gate.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The outcome of a check and its explanation. It converts to true if the outcome is a pass.
 struct Check {
@@ -33,4 +33,4 @@ Check check_close(const TensorView& actual, const TensorView& expected,
 Check check_case(const Case& test_case, const TensorView& actual, const GateRequest& request = {},
                  const Origin& origin = {});
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

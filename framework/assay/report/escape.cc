@@ -2,7 +2,7 @@
 
 #include "assay/base/printable.h"
 
-namespace assay::report {
+namespace assay::inline v0_2::report {
 std::string xml_escaped(std::string_view text) {
   std::string out;
   for (const char c : printable_lines(text)) {
@@ -22,4 +22,4 @@ std::string xml_escaped(std::string_view text) {
   return out;
 }
 
-}  // namespace assay::report
+}  // namespace assay::inline v0_2::report

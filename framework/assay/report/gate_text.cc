@@ -12,7 +12,7 @@
 #include "assay/judge/metric_table.h"
 #include "assay/judge/rule_table.h"
 
-namespace assay::report {
+namespace assay::inline v0_2::report {
 namespace {
 
 std::string special_counts(const Metrics& m, const Tally& tally) {
@@ -523,4 +523,4 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
   return out;
 }
 
-}  // namespace assay::report
+}  // namespace assay::inline v0_2::report

@@ -8,7 +8,7 @@
 
 #include "assay/gate/case_report.h"
 
-namespace assay::report {
+namespace assay::inline v0_2::report {
 
 // Returns the failure text of one verdict: the difference in words, the worst elements with both
 // values in decimal and in bits, the special values and the pattern of the mismatches. It ends with
@@ -83,11 +83,11 @@ std::string without_golden_text(const GateReport& report, const std::string& str
 // Returns the error metrics of two tensors as lines of text.
 std::string metrics_text(const Verdict& verdict);
 
-}  // namespace assay::report
+}  // namespace assay::inline v0_2::report
 
-namespace assay {
+namespace assay::inline v0_2 {
 using report::explain;
 using report::gate_line;
 using report::gate_table;
 using report::metrics_text;
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -16,7 +16,7 @@
 #include "assay/report/html_script.h"
 #include "assay/report/page.h"
 
-namespace assay::report {
+namespace assay::inline v0_2::report {
 namespace {
 
 // The largest numbers of rows and explanations that the page shows without its script, and the
@@ -355,4 +355,4 @@ std::string gate_html(const GateReport& report) {
                     .footer = footer});
 }
 
-}  // namespace assay::report
+}  // namespace assay::inline v0_2::report

@@ -16,7 +16,7 @@
 #include "assay/report/gate_text.h"
 #include "assay/wire/json.h"
 
-namespace assay::report {
+namespace assay::inline v0_2::report {
 namespace {
 
 // Returns a text as a JSON string.
@@ -293,4 +293,4 @@ std::string gate_data_json(const GateReport& report) {
   return out + "]}";
 }
 
-}  // namespace assay::report
+}  // namespace assay::inline v0_2::report

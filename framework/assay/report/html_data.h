@@ -8,7 +8,7 @@
 
 #include "assay/gate/case_report.h"
 
-namespace assay::report {
+namespace assay::inline v0_2::report {
 
 // The largest number of rows whose explanation is in the page. These are the first rows that did
 // not pass. The results of `--json` have all explanations.
@@ -23,4 +23,4 @@ inline constexpr std::string_view kMetricColumns[] = {"max_abs_error", "max_ulp"
 // names. Strings are numbered in natural order, so that numbers sort as texts do.
 std::string gate_data_json(const GateReport& report);
 
-}  // namespace assay::report
+}  // namespace assay::inline v0_2::report

@@ -1,6 +1,6 @@
 #include "assay/report/html_script.h"
 
-namespace assay::report {
+namespace assay::inline v0_2::report {
 
 const char* const kGateStyle = R"css(
 .facts { display:grid; grid-template-columns:max-content 1fr; gap:.15rem 1.2rem; margin:.6rem 0; }
@@ -562,4 +562,4 @@ const char* const kGateScript = R"js(
 })();
 )js";
 
-}  // namespace assay::report
+}  // namespace assay::inline v0_2::report

@@ -3,7 +3,7 @@
 #include "assay/base/printable.h"
 #include "assay/base/text.h"
 
-namespace assay::report {
+namespace assay::inline v0_2::report {
 namespace {
 
 using identify::Evidence;
@@ -133,4 +133,4 @@ std::string identification_text(const std::vector<Finding>& findings) {
   return out + (left > 0 ? formatted("; {} left out\n", grouped(left)) : "\n");
 }
 
-}  // namespace assay::report
+}  // namespace assay::inline v0_2::report

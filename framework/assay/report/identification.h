@@ -6,8 +6,8 @@
 
 #include "assay/identify/identify.h"
 
-namespace assay::report {
+namespace assay::inline v0_2::report {
 
 std::string identification_text(const std::vector<identify::Finding>& findings);
 
-}  // namespace assay::report
+}  // namespace assay::inline v0_2::report

@@ -6,7 +6,7 @@
 #include "assay/report/escape.h"
 #include "assay/report/gate_text.h"
 
-namespace assay::report {
+namespace assay::inline v0_2::report {
 namespace {
 
 // The attributes with counts of a JUnit suite.
@@ -123,4 +123,4 @@ std::string gate_junit(const GateReport& report) {
                           suites);
 }
 
-}  // namespace assay::report
+}  // namespace assay::inline v0_2::report

@@ -6,7 +6,7 @@
 #include "assay/base/printable.h"
 #include "assay/base/text.h"
 
-namespace assay::report {
+namespace assay::inline v0_2::report {
 
 std::string mutation_table(const GateReport& report) {
   struct Row {
@@ -51,4 +51,4 @@ std::string mutation_table(const GateReport& report) {
   return out;
 }
 
-}  // namespace assay::report
+}  // namespace assay::inline v0_2::report

@@ -8,7 +8,7 @@
 #include "assay/base/text.h"
 #include "assay/report/escape.h"
 
-namespace assay::report {
+namespace assay::inline v0_2::report {
 namespace {
 
 // Every text colour has a contrast of at least 4.5 to 1 on --paper and on --panel. The series have
@@ -130,4 +130,4 @@ std::string page_html(const Page& page) {
   return out + "</body></html>\n";
 }
 
-}  // namespace assay::report
+}  // namespace assay::inline v0_2::report

@@ -5,7 +5,7 @@
 #include "assay/base/text.h"
 #include "assay/report/escape.h"
 
-namespace assay::report {
+namespace assay::inline v0_2::report {
 namespace {
 
 constexpr double kWidth = 460, kHeight = 300, kTop = 20, kBottom = 46;
@@ -176,4 +176,4 @@ std::string rate_bar(double rate, double low, double high, std::size_t color, bo
   return out + "</svg>";
 }
 
-}  // namespace assay::report
+}  // namespace assay::inline v0_2::report

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace assay::report {
+namespace assay::inline v0_2::report {
 
 // A tick of an axis. The caller chooses the coordinates. For a logarithmic axis it passes the
 // logarithm of a value as `at`, and the value itself as `label`.
@@ -61,4 +61,4 @@ std::string rate_bar(double rate, double low, double high, std::size_t color, bo
 // CSS of the pictures and bars of this file, to be added to Page::style.
 extern const char* const kPlotStyle;
 
-}  // namespace assay::report
+}  // namespace assay::inline v0_2::report

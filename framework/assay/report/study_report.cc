@@ -4,7 +4,7 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 
-namespace assay::report {
+namespace assay::inline v0_2::report {
 namespace {
 
 // Numbers have five digits. A study passes a value that needs more digits as text.
@@ -53,4 +53,4 @@ std::string study_csv(const study::StudyTable& table) {
   return out;
 }
 
-}  // namespace assay::report
+}  // namespace assay::inline v0_2::report

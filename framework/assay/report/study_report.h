@@ -5,7 +5,7 @@
 
 #include "assay/study/study.h"
 
-namespace assay::report {
+namespace assay::inline v0_2::report {
 
 // Returns the study as text: the question, every table, drawings, and the findings with "yes" or
 // "NO" before them.
@@ -15,4 +15,4 @@ std::string study_text(const study::StudyResult& result);
 // (RFC 4180). Numbers read back as the same float64. NaN and infinity are "nan", "inf" and "-inf".
 std::string study_csv(const study::StudyTable& table);
 
-}  // namespace assay::report
+}  // namespace assay::inline v0_2::report

@@ -187,7 +187,7 @@ void aligned_tile_impl(const AlignedSpec& spec, std::int64_t k, const float* a,
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 HWY_EXPORT(aligned_rows);
 HWY_EXPORT(aligned_columns);
@@ -211,5 +211,5 @@ void aligned_tile(const AlignedSpec& spec, std::int64_t k, const float* a,
   (spec, k, a, a_exponents, b, b_exponents, c, c_stride, settle);
 }
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd
 #endif

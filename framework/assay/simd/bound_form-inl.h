@@ -8,7 +8,7 @@
 
 #include "assay/simd/bound_form_kernel.h"
 
-namespace assay::simd::inlined {
+namespace assay::inline v0_2::simd::inlined {
 
 // Returns a term of the threshold. A factor of 0 gives 0, so that it does not turn an infinite
 // statistic into NaN.
@@ -46,4 +46,4 @@ inline double variance(const BoundForm& f, const OutputStats& s) {
   return part(f.ulp_weight, s.ulp_square) + f.accumulation + of_squares(f, s);
 }
 
-}  // namespace assay::simd::inlined
+}  // namespace assay::inline v0_2::simd::inlined

@@ -2,7 +2,7 @@
 
 #include "assay/simd/bound_form-inl.h"
 
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 bool BoundForm::uses_sums() const { return kappa > 0 || deviations > 0; }
 
@@ -14,4 +14,4 @@ double BoundForm::threshold(const OutputStats& s) const { return inlined::thresh
 
 double BoundForm::variance(const OutputStats& s) const { return inlined::variance(*this, s); }
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd

@@ -6,7 +6,7 @@
 
 #include <limits>
 
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 // Statistics of the elements c of one check. Infinity and NaN among the elements make every field
 // that depends on them infinite or NaN.
@@ -66,4 +66,4 @@ struct BoundForm {
   double variance(const OutputStats& stats) const;
 };
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd

@@ -600,7 +600,7 @@ RowExtremes row_extremes_impl(Storage storage, const void* row, std::size_t n) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 HWY_EXPORT(group_sums_impl);
 HWY_EXPORT(row_products_impl);
@@ -645,5 +645,5 @@ RowExtremes row_extremes(Storage storage, const void* row, std::size_t n) {
   return HWY_DYNAMIC_DISPATCH(row_extremes_impl)(storage, row, n);
 }
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd
 #endif

@@ -9,7 +9,7 @@
 
 #include "assay/simd/convert_kernel.h"
 
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 // True if the kernels below read this storage: kF64, kF32, kF16 and kBf16.
 bool has_checksum_kernel(Storage storage);
@@ -63,4 +63,4 @@ struct RowExtremes {
 };
 RowExtremes row_extremes(Storage storage, const void* row, std::size_t n);
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd

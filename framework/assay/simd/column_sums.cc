@@ -223,7 +223,7 @@ void column_products_impl(std::int64_t k, std::int64_t stride, const double* row
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 HWY_EXPORT(partial_sums_impl);
 HWY_EXPORT(strided_sums_impl);
@@ -263,5 +263,5 @@ void column_products(std::int64_t k, std::int64_t stride, const double* row,
   (k, stride, row, row_grids, columns, column_grids, terms, grids);
 }
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd
 #endif

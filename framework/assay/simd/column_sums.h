@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 // The number of columns that are summed side by side.
 inline constexpr std::int64_t kSummedColumns = 8;
@@ -65,4 +65,4 @@ void column_products(std::int64_t k, std::int64_t stride, const double* row,
                      const double* row_grids, const double* columns, const double* column_grids,
                      double* terms, double* grids);
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd

@@ -483,7 +483,7 @@ UlpComparison compare_f32_by_ulps(const float* actual, const float* expected, st
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 HWY_EXPORT(compare_f64);
 HWY_EXPORT(compare_f32);
@@ -519,5 +519,5 @@ UlpComparison compare(const float* actual, const float* expected, std::size_t n,
                                                    worst_error);
 }
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd
 #endif

@@ -6,7 +6,7 @@
 
 #include "assay/simd/ordinals.h"
 
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 // Counts over n elements. With the error |actual[i] - expected[i]|, each step rounded to float64:
 // - `mismatches` counts the mismatches, !(error <= atol + rtol * |expected[i]|).
@@ -62,4 +62,4 @@ UlpComparison compare(const double* actual, const double* expected, std::size_t 
 UlpComparison compare(const float* actual, const float* expected, std::size_t n,
                       const Ordinals& ordinals, std::uint64_t most, double worst_error);
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd

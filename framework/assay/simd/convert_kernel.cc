@@ -361,7 +361,7 @@ void round_to_odd_float32_impl(const double* from, std::size_t n, float* to) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 HWY_EXPORT(to_float64_impl);
 HWY_EXPORT(round_float64_impl);
@@ -394,5 +394,5 @@ void round_to_odd_float32(const double* from, std::size_t n, float* to) {
   HWY_DYNAMIC_DISPATCH(round_to_odd_float32_impl)(from, n, to);
 }
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd
 #endif

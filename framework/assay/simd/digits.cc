@@ -139,7 +139,7 @@ Digits take_digits_impl(double* values, std::int64_t depth, std::int64_t lanes, 
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 HWY_EXPORT(take_digits_impl);
 
@@ -147,5 +147,5 @@ Digits take_digits(double* values, std::int64_t depth, std::int64_t lanes, std::
   return HWY_DYNAMIC_DISPATCH(take_digits_impl)(values, depth, lanes, bad);
 }
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd
 #endif

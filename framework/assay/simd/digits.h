@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 // Statistics of the finite elements of some lanes, which are rows of A or columns of B.
 struct Digits {
@@ -20,4 +20,4 @@ struct Digits {
 // their lanes in `bad`. There may be at most 64 lanes.
 Digits take_digits(double* values, std::int64_t depth, std::int64_t lanes, std::uint8_t* bad);
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd

@@ -269,7 +269,7 @@ void affine_impl(double shift, double factor, std::size_t n, double* values) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 HWY_EXPORT(draw_words_impl);
 HWY_EXPORT(draw_uniforms_impl);
@@ -301,5 +301,5 @@ void affine(double shift, double factor, std::size_t n, double* values) {
   HWY_DYNAMIC_DISPATCH(affine_impl)(shift, factor, n, values);
 }
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd
 #endif

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 // Sets to[i] to draw begin + i of Random::next64(), Random::uniform() or Random::normal().
 void draw_words(std::uint64_t seed, std::uint64_t stream, std::uint64_t begin, std::size_t n,
@@ -24,4 +24,4 @@ void draw_student_t(double nu, std::uint64_t seed, std::uint64_t stream, std::ui
 // Sets values[i] to shift + factor * values[i], with two roundings.
 void affine(double shift, double factor, std::size_t n, double* values);
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd

@@ -75,7 +75,7 @@ void element_sums_impl(std::int64_t k, std::int64_t n, std::int64_t chunk, const
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 HWY_EXPORT(element_sums_impl);
 
@@ -84,5 +84,5 @@ void element_sums(std::int64_t k, std::int64_t n, std::int64_t chunk, const doub
   HWY_DYNAMIC_DISPATCH(element_sums_impl)(k, n, chunk, a, b, stride, start, to);
 }
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd
 #endif

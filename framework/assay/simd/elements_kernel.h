@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 struct ElementSums {
   // sum_k a_k b_k, to which the rounding errors of products and sums are added.
@@ -22,4 +22,4 @@ struct ElementSums {
 void element_sums(std::int64_t k, std::int64_t n, std::int64_t chunk, const double* a,
                   const double* b, std::ptrdiff_t stride, const double* start, ElementSums* to);
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd

@@ -196,7 +196,7 @@ std::size_t bracket_f32(bool relative, std::size_t n, const float* values, const
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 HWY_EXPORT(bracket_f64);
 HWY_EXPORT(bracket_f32);
@@ -210,5 +210,5 @@ std::size_t bracket_errors(bool relative, std::size_t n, const float* values, co
   return HWY_DYNAMIC_DISPATCH(bracket_f32)(relative, n, values, expected, to, bracket);
 }
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd
 #endif

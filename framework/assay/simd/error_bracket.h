@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 // Two limits, `low` and `high`, and the numbers of errors below `low`, equal to `low`, between the
 // two, and equal to `high`. Many errors of rounded results are equal to a limit. `at_high` is 0 if
@@ -29,4 +29,4 @@ std::size_t bracket_errors(bool relative, std::size_t n, const double* values,
 std::size_t bracket_errors(bool relative, std::size_t n, const float* values, const float* expected,
                            double* to, ErrorBracket& bracket);
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd

@@ -63,7 +63,7 @@ bool read_factors_impl(const FactorsRead& read, double* value, double* lowest, d
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 HWY_EXPORT(read_factors_impl);
 
@@ -71,5 +71,5 @@ bool read_factors(const FactorsRead& read, double* value, double* lowest_bit, do
   return HWY_DYNAMIC_DISPATCH(read_factors_impl)(read, value, lowest_bit, leading_bit);
 }
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd
 #endif

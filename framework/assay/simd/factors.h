@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 // The number of columns whose sums are computed side by side.
 inline constexpr std::int64_t kFactorColumns = 8;
@@ -30,4 +30,4 @@ struct FactorsRead {
 };
 bool read_factors(const FactorsRead& read, double* value, double* lowest_bit, double* leading_bit);
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd

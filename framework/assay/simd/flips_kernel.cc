@@ -307,7 +307,7 @@ bool flip_bins_impl(Storage storage, const FlipCheck& c, const int* bits, std::s
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 HWY_EXPORT(flip_bins_impl);
 
@@ -327,5 +327,5 @@ std::uint16_t ratio_bin(double ratio, bool above) {
       std::min<std::uint64_t>(std::max(bin, lowest) - lowest, kRatioBins - 1));
 }
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd
 #endif

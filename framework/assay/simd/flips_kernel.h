@@ -9,7 +9,7 @@
 #include "assay/simd/bound_form_kernel.h"
 #include "assay/simd/convert_kernel.h"
 
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 // D/T is counted in bins of an eighth of an octave, from 2^-16 to 2^16: bin b holds
 // edge(b - 1) < D/T <= edge(b). D = T is the upper edge of bin kBinAtOne, so the checks in the bins
@@ -80,4 +80,4 @@ inline constexpr double kFlipTailKept = 0x1p-10, kFlipTailLarge = 1.5;
 // computed again.
 inline constexpr double kFlipCancelled = 0x1p-20;
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd

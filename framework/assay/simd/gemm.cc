@@ -459,7 +459,7 @@ void dot_compensated_impl(std::int64_t k, const double* HWY_RESTRICT a,
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 HWY_EXPORT(tile_rows);
 HWY_EXPORT(tile_columns);
@@ -528,5 +528,5 @@ void dot_compensated(std::int64_t k, const double* a, const double* b, Compensat
   HWY_DYNAMIC_DISPATCH(dot_compensated_impl)(k, a, b, to);
 }
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd
 #endif

@@ -314,7 +314,7 @@ std::size_t golden_function_impl(GoldenFunction function, std::size_t n, double*
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 HWY_EXPORT(golden_function_impl);
 
@@ -323,5 +323,5 @@ std::size_t golden_function(GoldenFunction function, std::size_t n, double* valu
   return HWY_DYNAMIC_DISPATCH(golden_function_impl)(function, n, values, left);
 }
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd
 #endif

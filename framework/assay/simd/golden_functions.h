@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 enum class GoldenFunction : std::uint8_t {
   kExp,
@@ -28,4 +28,4 @@ enum class GoldenFunction : std::uint8_t {
 std::size_t golden_function(GoldenFunction function, std::size_t n, double* values,
                             std::uint32_t* left);
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd

@@ -224,7 +224,7 @@ bool golden_normalise_impl(const GoldenNorm& norm, std::size_t n, const double* 
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 HWY_EXPORT(golden_softmax_impl);
 HWY_EXPORT(golden_exponentials_impl);
@@ -243,5 +243,5 @@ bool golden_normalise(const GoldenNorm& norm, std::size_t n, const double* x, do
   return HWY_DYNAMIC_DISPATCH(golden_normalise_impl)(norm, n, x, to);
 }
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd
 #endif

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 // Sets to[0, n) to exp(x - max x) / sum exp(x - max x), with each element correctly rounded, and 0
 // for -infinity. Returns false if a rounding is not certain, or if the row is not within 600 of its
@@ -33,4 +33,4 @@ struct GoldenNorm {
 // not have such a size, or the divisor is 0. `to` is then overwritten.
 bool golden_normalise(const GoldenNorm& norm, std::size_t n, const double* x, double* to);
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd

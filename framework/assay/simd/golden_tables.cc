@@ -6,7 +6,7 @@
 #include "assay/base/double_double.h"
 #include "assay/base/quad.h"
 
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 namespace {
 
 void append(Quad x, std::vector<double>& to) {
@@ -66,4 +66,4 @@ const double* erfc_table() {
   return table.data();
 }
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd

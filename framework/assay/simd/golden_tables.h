@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 // 2^(i / 128) for i < 128.
 inline constexpr std::uint64_t kPowers = 128;
@@ -20,4 +20,4 @@ const double* log_table();
 inline constexpr double kErfcSteps = 128, kErfcEnd = 24.75;
 const double* erfc_table();
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd

@@ -149,7 +149,7 @@ void joined_sums_impl(const JoinedUnit& unit, std::int64_t rows, std::int64_t k,
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 HWY_EXPORT(joined_sums_impl);
 
@@ -158,5 +158,5 @@ void joined_sums(const JoinedUnit& unit, std::int64_t rows, std::int64_t k, cons
   HWY_DYNAMIC_DISPATCH(joined_sums_impl)(unit, rows, k, a, b, sums);
 }
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd
 #endif

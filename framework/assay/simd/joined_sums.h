@@ -6,7 +6,7 @@
 
 #include "assay/simd/factors.h"
 
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 // A unit that aligns products toward zero, and rounds to float32, to nearest even. Exponents are
 // powers of two here. `kept` and `sum_kept` have at most kMostJoinedBits bits, and a chunk has at
@@ -26,4 +26,4 @@ inline constexpr int kMostJoinedBits = 42;
 void joined_sums(const JoinedUnit& unit, std::int64_t rows, std::int64_t k, const SumFactors& a,
                  const SumFactors& b, double* sums);
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd

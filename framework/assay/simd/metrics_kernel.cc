@@ -570,7 +570,7 @@ void metrics_f32(const MetricsSpec& spec, const MetricsRecords& records, const f
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 HWY_EXPORT(metrics_f64);
 HWY_EXPORT(metrics_f32);
@@ -587,5 +587,5 @@ void metrics_block(const MetricsSpec& spec, const MetricsRecords& records, const
   HWY_DYNAMIC_DISPATCH(metrics_f32)(spec, records, actual, expected, n, tables, block);
 }
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd
 #endif

@@ -6,7 +6,7 @@
 
 #include "assay/simd/ordinals.h"
 
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 // The largest number of elements of a block, and the size that the caller's buffers must have.
 inline constexpr std::size_t kMetricsBlock = 1024;
@@ -138,4 +138,4 @@ void metrics_block(const MetricsSpec& spec, const MetricsRecords& records, const
                    const float* expected, std::size_t n, std::uint16_t* tables,
                    MetricsBlock& block);
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd

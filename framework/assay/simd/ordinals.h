@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 // A binary float format that is at most as precise and as wide as float64. The ordinal of a
 // magnitude x is (bits of x >> drop) - rebias if x >= min_normal, and x in units of the smallest
@@ -17,4 +17,4 @@ struct Ordinals {
 // The value of `drop` for a format with float32's mantissa.
 inline constexpr int kDropOfFloat32 = 52 - 23;
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd

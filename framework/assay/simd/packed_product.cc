@@ -151,7 +151,7 @@ void multiply_packed_impl(Storage storage, const void* rows, std::ptrdiff_t stri
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 HWY_EXPORT(packed_size_impl);
 HWY_EXPORT(pack_row_impl);
@@ -170,5 +170,5 @@ void multiply_packed(Storage storage, const void* rows, std::ptrdiff_t stride, s
   (storage, rows, stride, count, n, k, squared, packed, c);
 }
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd
 #endif

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 // The distance in bytes by which memory is prefetched. Processors' own prefetching stops at the end
 // of a page, and kernels that compute while they read wait for it. On Xeon and EPYC, 2 to 16 KiB
@@ -22,4 +22,4 @@ inline constexpr std::size_t kReadAhead = 8192;
   }
 }
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd

@@ -61,7 +61,7 @@ std::int64_t chunk_row_impl(int chunk, std::int64_t n, const double* a, const do
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 HWY_EXPORT(row_range_impl);
 HWY_EXPORT(chunk_row_impl);
@@ -74,5 +74,5 @@ std::int64_t chunk_row(int chunk, std::int64_t n, const double* a, const double*
   return HWY_DYNAMIC_DISPATCH(chunk_row_impl)(chunk, n, a, b, c);
 }
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd
 #endif

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 // The sizes of the numbers x of a row. If one of them is NaN or infinite, `square` is NaN or
 // infinite, and the other two members are undefined.
@@ -21,4 +21,4 @@ RowRange row_range(std::int64_t n, const double* x);
 // Returns the number of products that were added to c.
 std::int64_t chunk_row(int chunk, std::int64_t n, const double* a, const double* b, float& c);
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd

@@ -92,7 +92,7 @@ void size_sums_impl(const SizedUnit& unit, std::int64_t rows, std::int64_t k, co
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 HWY_EXPORT(size_sums_impl);
 
@@ -101,5 +101,5 @@ void size_sums(const SizedUnit& unit, std::int64_t rows, std::int64_t k, const F
   HWY_DYNAMIC_DISPATCH(size_sums_impl)(unit, rows, k, a, b, sums, cuts);
 }
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd
 #endif

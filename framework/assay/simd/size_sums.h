@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 // The number of columns whose sums are computed side by side.
 inline constexpr std::int64_t kSizedColumns = 8;
@@ -33,4 +33,4 @@ struct FactorSizes {
 void size_sums(const SizedUnit& unit, std::int64_t rows, std::int64_t k, const FactorSizes& a,
                const FactorSizes& b, double* sums, double* cuts);
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd

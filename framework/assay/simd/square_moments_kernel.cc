@@ -296,7 +296,7 @@ void scaled_roots_impl(std::size_t n, const double* scale, const double* square,
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 HWY_EXPORT(square_moments_impl);
 HWY_EXPORT(error_bounds_impl);
@@ -339,5 +339,5 @@ void scaled_roots(std::size_t n, const double* scale, const double* square, doub
   HWY_DYNAMIC_DISPATCH(scaled_roots_impl)(n, scale, square, to);
 }
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd
 #endif

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 // A table of the probability that a normally distributed number is below z. A Taylor polynomial of
 // degree 3 around the nearest entry gives the probability to 1e-9. Beyond 7 it counts as certain,
@@ -66,4 +66,4 @@ void error_bounds(const LastDigits& last, double golden_error, double reach, std
 // Writes |scale[i]| sqrt(max(square[i], 0)) to to[i] for n elements.
 void scaled_roots(std::size_t n, const double* scale, const double* square, double* to);
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd

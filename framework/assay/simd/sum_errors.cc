@@ -410,7 +410,7 @@ bool sum_errors_impl(const SumUnit& unit, std::int64_t rows, std::int64_t k, con
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 HWY_EXPORT(sum_errors_impl);
 
@@ -419,5 +419,5 @@ bool sum_errors(const SumUnit& unit, std::int64_t rows, std::int64_t k, const Su
   return HWY_DYNAMIC_DISPATCH(sum_errors_impl)(unit, rows, k, a, b, starts, mean, variance);
 }
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd
 #endif

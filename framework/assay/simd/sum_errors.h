@@ -6,7 +6,7 @@
 
 #include "assay/simd/factors.h"
 
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 // The statistics that a rounding to multiples of U adds to the error of a number that is a multiple
 // of G < U. Variances are in twelfths: U^2 / 12 is 1 here.
@@ -100,4 +100,4 @@ struct SumStarts {
 bool sum_errors(const SumUnit& unit, std::int64_t rows, std::int64_t k, const SumFactors& a,
                 const SumFactors& b, const SumStarts* starts, double* mean, double* variance);
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd

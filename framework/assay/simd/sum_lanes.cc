@@ -310,7 +310,7 @@ void add_lanes_impl(const LaneModel& model, std::int64_t n, const LaneTerms& ter
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 HWY_EXPORT(add_lanes_impl);
 
@@ -319,5 +319,5 @@ void add_lanes(const LaneModel& model, std::int64_t n, const LaneTerms& terms, s
   HWY_DYNAMIC_DISPATCH(add_lanes_impl)(model, n, terms, lanes, kept, c, doubtful);
 }
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd
 #endif

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 enum class ToInteger : std::uint8_t {
   kNearestEven,
@@ -68,4 +68,4 @@ struct LaneTerms {
 void add_lanes(const LaneModel& model, std::int64_t n, const LaneTerms& terms, std::int64_t lanes,
                const double* kept, double* c, unsigned char* doubtful);
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd

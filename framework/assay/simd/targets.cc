@@ -4,7 +4,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 namespace {
 
 // Returns the compiled targets that this processor supports, best first, even if another target is
@@ -40,4 +40,4 @@ void force_target(const std::string& name) {
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd

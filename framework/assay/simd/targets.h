@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 // Returns the target in use, by Highway's name: "AVX3", "AVX2", "SSE4", ...
 std::string target_name();
@@ -18,4 +18,4 @@ std::vector<std::string> available_targets();
 // if the processor does not support it. This is for tests and measurements, and not thread-safe.
 void force_target(const std::string& name);
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd

@@ -162,7 +162,7 @@ void add_pairs_impl(std::size_t n, const UncertainStep& step, bool rounds,
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 HWY_EXPORT(set_exact_impl);
 HWY_EXPORT(add_pairs_impl);
@@ -176,5 +176,5 @@ void add_pairs(std::size_t n, const UncertainStep& step, bool rounds,
   HWY_DYNAMIC_DISPATCH(add_pairs_impl)(n, step, rounds, numbers);
 }
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd
 #endif

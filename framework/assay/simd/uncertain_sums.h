@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 // The fields of n numbers (Uncertain), each in an array. `grid` is the largest power of 2 that is
 // known to divide the number. It is infinity for 0, and 0 if no power is known. `known` and `odd`
@@ -28,4 +28,4 @@ void set_exact(std::size_t n, const double* values, const UncertainArrays& to);
 void add_pairs(std::size_t n, const UncertainStep& step, bool rounds,
                const UncertainArrays& numbers);
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd

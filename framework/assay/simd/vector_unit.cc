@@ -434,7 +434,7 @@ void transpose_impl(std::size_t rows, std::size_t n, const float* from, float* t
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 HWY_EXPORT(unit_apply_impl);
 HWY_EXPORT(unit_function_impl);
@@ -473,5 +473,5 @@ void transpose(std::size_t rows, std::size_t n, const float* from, float* to) {
   HWY_DYNAMIC_DISPATCH(transpose_impl)(rows, n, from, to);
 }
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd
 #endif

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 enum class VectorOp : std::uint8_t {
   kAdd,
@@ -68,4 +68,4 @@ float unit_maximum(std::size_t n, const float* x);
 // n.
 void transpose(std::size_t rows, std::size_t n, const float* from, float* to);
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd

@@ -87,7 +87,7 @@ void weighted_columns_impl(const WeightedAverage& of, const double* factor, doub
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 HWY_EXPORT(weighted_errors_impl);
 HWY_EXPORT(weighted_columns_impl);
@@ -100,5 +100,5 @@ void weighted_columns(const WeightedAverage& of, const double* factor, double* s
   HWY_DYNAMIC_DISPATCH(weighted_columns_impl)(of, factor, sums);
 }
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd
 #endif

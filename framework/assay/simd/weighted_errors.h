@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace assay::simd {
+namespace assay::inline v0_2::simd {
 
 // Describes the average sum_k w_k v_kj of each column j of `values`, a row-major keys x columns
 // matrix. The weights w_k are not negative, and their sum is 1.
@@ -46,4 +46,4 @@ void weighted_errors(const WeightedAverage& of, const AverageErrors& to);
 // Writes sum_j factor_j v_kj for each key, with sums in eight lanes.
 void weighted_columns(const WeightedAverage& of, const double* factor, double* sums);
 
-}  // namespace assay::simd
+}  // namespace assay::inline v0_2::simd

@@ -13,7 +13,7 @@
 #include "assay/op/order.h"
 #include "assay/study/sum_tree.h"
 
-namespace assay::study {
+namespace assay::inline v0_2::study {
 namespace {
 
 // The two factors from which the large number and the unit of a probe are made. The large number is
@@ -230,4 +230,4 @@ StudyResult study_accumulation_order(const StudyOptions& options) {
   return result;
 }
 
-}  // namespace assay::study
+}  // namespace assay::inline v0_2::study

@@ -9,7 +9,7 @@
 #include "assay/base/text.h"
 #include "assay/op/deform_roi_pool.h"
 
-namespace assay::study {
+namespace assay::inline v0_2::study {
 namespace {
 
 float two_roundings(float a, float x, float b) {
@@ -308,4 +308,4 @@ StudyResult study_fma(const StudyOptions& options) {
   return result;
 }
 
-}  // namespace assay::study
+}  // namespace assay::inline v0_2::study

@@ -3,7 +3,7 @@
 
 #include "assay/study/study.h"
 
-namespace assay::study {
+namespace assay::inline v0_2::study {
 
 // Compares one rounding of y = a x + b (a fused multiply-add) with two (a product and a sum). It
 // measures the errors of y in ulps, how often int(y) as the index of a table changes, and the
@@ -11,4 +11,4 @@ namespace assay::study {
 // sums for each kind of b, 100 000 by default.
 StudyResult study_fma(const StudyOptions& options);
 
-}  // namespace assay::study
+}  // namespace assay::inline v0_2::study

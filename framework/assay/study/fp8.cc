@@ -12,7 +12,7 @@
 #include "assay/machine/dot_oracle.h"
 #include "assay/machine/exact_matmul.h"
 
-namespace assay::study {
+namespace assay::inline v0_2::study {
 namespace {
 
 constexpr double kDeviation = 0.01;
@@ -398,4 +398,4 @@ StudyResult study_fp8(const StudyOptions& options) {
   return result;
 }
 
-}  // namespace assay::study
+}  // namespace assay::inline v0_2::study

@@ -3,7 +3,7 @@
 
 #include "assay/study/study.h"
 
-namespace assay::study {
+namespace assay::inline v0_2::study {
 
 // Measures signal-to-noise ratios and errors of dot products in two models. In (a), the products
 // and the running sum are themselves rounded to float8_e4m3fn, as in a published experiment. In
@@ -12,4 +12,4 @@ namespace assay::study {
 // default.
 StudyResult study_fp8(const StudyOptions& options);
 
-}  // namespace assay::study
+}  // namespace assay::inline v0_2::study

@@ -11,7 +11,7 @@
 #include "assay/base/text.h"
 #include "assay/op/operator.h"
 
-namespace assay::study {
+namespace assay::inline v0_2::study {
 namespace {
 
 constexpr std::int64_t kElements = 1 << 20;
@@ -297,4 +297,4 @@ StudyResult study_reduction(const StudyOptions& options) {
   return result;
 }
 
-}  // namespace assay::study
+}  // namespace assay::inline v0_2::study

@@ -3,7 +3,7 @@
 
 #include "assay/study/study.h"
 
-namespace assay::study {
+namespace assay::inline v0_2::study {
 
 // Adds the same 2^20 numbers in several orders, in float16 and float32 on the Ascend 910B's vector
 // unit. Repeats the published experiment in the two stages of a GPU. Computes a matrix product in
@@ -11,4 +11,4 @@ namespace assay::study {
 // `repeats` is the number of draws of the 2^20 numbers, 5 by default.
 StudyResult study_reduction(const StudyOptions& options);
 
-}  // namespace assay::study
+}  // namespace assay::inline v0_2::study

@@ -11,7 +11,7 @@
 #include "assay/study/fp8.h"
 #include "assay/study/reduction.h"
 
-namespace assay::study {
+namespace assay::inline v0_2::study {
 namespace {
 
 constexpr Study kStudies[] = {
@@ -61,4 +61,4 @@ StudySeries histogram(const std::string& name, std::span<const double> values, d
   return s;
 }
 
-}  // namespace assay::study
+}  // namespace assay::inline v0_2::study

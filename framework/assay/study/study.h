@@ -14,7 +14,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay::study {
+namespace assay::inline v0_2::study {
 
 using StudyCell = std::variant<std::string, double, std::int64_t>;
 
@@ -110,4 +110,4 @@ const Study& study_named(std::string_view name);
 StudySeries histogram(const std::string& name, std::span<const double> values, double low,
                       double high, int bins);
 
-}  // namespace assay::study
+}  // namespace assay::inline v0_2::study

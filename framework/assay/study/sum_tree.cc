@@ -9,7 +9,7 @@
 #include "assay/base/index.h"
 #include "assay/base/text.h"
 
-namespace assay::study {
+namespace assay::inline v0_2::study {
 namespace {
 
 SumTree leaf(std::int64_t term) { return {SumNode::kTerm, term, {}}; }
@@ -397,4 +397,4 @@ std::string sum_tree_drawing(const SumTree& tree) {
   return out;
 }
 
-}  // namespace assay::study
+}  // namespace assay::inline v0_2::study

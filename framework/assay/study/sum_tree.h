@@ -11,7 +11,7 @@
 #include "assay/machine/sum_plan.h"
 #include "assay/machine/vector.h"
 
-namespace assay::study {
+namespace assay::inline v0_2::study {
 
 // The way in which the children of a node are added.
 enum class SumNode : std::uint8_t {
@@ -70,4 +70,4 @@ std::string sum_tree_line(const SumTree& tree);
 // nodes of one shape, and a run of terms each take one line.
 std::string sum_tree_drawing(const SumTree& tree);
 
-}  // namespace assay::study
+}  // namespace assay::inline v0_2::study

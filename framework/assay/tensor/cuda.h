@@ -14,7 +14,7 @@
 
 #include "assay/tensor/tensor.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 ASSAY_FORMAT_OF(__half, "float16")
 ASSAY_FORMAT_OF(__nv_bfloat16, "bfloat16")
@@ -23,4 +23,4 @@ ASSAY_FORMAT_OF(__nv_fp8_e4m3, "float8_e4m3fn")
 ASSAY_FORMAT_OF(__nv_fp8_e5m2, "float8_e5m2")
 #endif
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

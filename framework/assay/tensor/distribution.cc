@@ -11,7 +11,7 @@
 #include "assay/format/convert.h"
 #include "assay/tensor/distribution_fill.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 using Parameter = DistributionParameter;
@@ -304,4 +304,4 @@ void draw_part(const DistributionSpec& spec, const Format& format, const Shape& 
   draw_blocks(call, begin, count, to);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -13,7 +13,7 @@
 #include "assay/base/text.h"
 #include "assay/simd/draw.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 std::uint64_t address(std::int64_t i) { return static_cast<std::uint64_t>(i); }
@@ -379,4 +379,4 @@ std::string obstacle_of_subnormals(const DrawCall& call) {
              : formatted("{} has no subnormal numbers", call.format.name);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

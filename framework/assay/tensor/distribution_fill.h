@@ -8,7 +8,7 @@
 
 #include "assay/tensor/distribution.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 void fill_normal(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
 void fill_uniform(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
@@ -38,4 +38,4 @@ std::string obstacle_of_axis(const DrawCall& call);
 std::string obstacle_of_outliers(const DrawCall& call);
 std::string obstacle_of_subnormals(const DrawCall& call);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

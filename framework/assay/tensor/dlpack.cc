@@ -2,7 +2,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay::dlpack {
+namespace assay::inline v0_2::dlpack {
 namespace {
 
 constexpr std::int32_t kCpu = 1;
@@ -86,4 +86,4 @@ void PrintTo(const DLTensor& t, std::ostream* os) {
 }
 void PrintTo(const DLManagedTensor& t, std::ostream* os) { PrintTo(t.dl_tensor, os); }
 
-}  // namespace assay::dlpack
+}  // namespace assay::inline v0_2::dlpack

@@ -15,7 +15,7 @@
 #include "assay/base/error.h"
 #include "assay/tensor/tensor.h"
 
-namespace assay::dlpack {
+namespace assay::inline v0_2::dlpack {
 
 // The device whose memory holds a tensor. This and the following C structs are those of the
 // specification, for programs without its header.
@@ -68,9 +68,9 @@ TensorView view_of(const DLTensor& tensor);
 void PrintTo(const DLTensor& tensor, std::ostream* os);
 void PrintTo(const DLManagedTensor& tensor, std::ostream* os);
 
-}  // namespace assay::dlpack
+}  // namespace assay::inline v0_2::dlpack
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 template <typename T>
 concept DlpackTensor = requires(const T& t) {
@@ -113,4 +113,4 @@ requires(DlpackTensor<T> || DlpackTensor<decltype(T::dl_tensor)>) TensorView vie
   return view(*tensor);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

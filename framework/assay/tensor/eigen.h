@@ -11,7 +11,7 @@
 
 #include "assay/tensor/tensor.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 ASSAY_FORMAT_OF(Eigen::half, "float16")
 ASSAY_FORMAT_OF(Eigen::bfloat16, "bfloat16")
@@ -42,4 +42,4 @@ requires(Element<typename EigenClass<T>::Scalar> &&
   }
 };
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

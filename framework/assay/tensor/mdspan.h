@@ -12,7 +12,7 @@
 #ifdef __cpp_lib_mdspan
 #include <mdspan>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The view of an mdspan whose layout has strides and whose accessor is the default one.
 template <typename T, typename Extents, typename Layout>
@@ -30,5 +30,5 @@ requires(Element<T>&& std::mdspan<T, Extents, Layout>::is_always_strided()) stru
   }
 };
 
-}  // namespace assay
+}  // namespace assay::inline v0_2
 #endif

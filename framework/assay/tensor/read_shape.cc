@@ -2,7 +2,7 @@
 
 #include "assay/base/call_text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 std::optional<Shape> read_shape(std::string_view text, char separator) {
   if (text == "scalar") return Shape{};
@@ -15,4 +15,4 @@ std::optional<Shape> read_shape(std::string_view text, char separator) {
   return shape;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

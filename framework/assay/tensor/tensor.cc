@@ -11,7 +11,7 @@
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 std::int64_t element_count(std::span<const std::int64_t> shape) {
   std::int64_t count = 1;
@@ -240,4 +240,4 @@ TensorView view_patterns(const void* patterns, std::size_t count, std::size_t wi
   return view_span(patterns, count, format, std::move(shape));
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -31,7 +31,7 @@
 #define ASSAY_HAS_BFLOAT16
 #endif
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The extents of a tensor, one for each dimension. A scalar has the empty shape.
 using Shape = std::vector<std::int64_t>;
@@ -302,4 +302,4 @@ requires(kOwnsElements<T>) TensorView
     view_bits(const T&& temporary, const Format& format, Shape shape)
 = delete;
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -7,7 +7,7 @@
 #include "assay/base/text.h"
 #include "assay/wire/json.h"
 
-namespace assay::wire {
+namespace assay::inline v0_2::wire {
 namespace {
 
 using Table = SortedJson;
@@ -118,4 +118,4 @@ std::string raw_header(const std::string& dtype, const Shape& shape) {
   return header.dump() + "\n";
 }
 
-}  // namespace assay::wire
+}  // namespace assay::inline v0_2::wire

@@ -8,7 +8,7 @@
 
 #include "assay/tensor/tensor.h"
 
-namespace assay::wire {
+namespace assay::inline v0_2::wire {
 
 struct ArrayHeader {
   std::string name = {}, dtype = {};  // `dtype` is the file's own word, or "" if the file has none
@@ -28,4 +28,4 @@ std::string safetensors_header(const std::vector<ArrayHeader>& arrays);
 ArrayHeader read_raw_header(const std::string& text);
 std::string raw_header(const std::string& dtype, const Shape& shape);
 
-}  // namespace assay::wire
+}  // namespace assay::inline v0_2::wire

@@ -2,7 +2,7 @@
 
 #include "assay/wire/json.h"
 
-namespace assay::wire {
+namespace assay::inline v0_2::wire {
 namespace {
 
 Json caught_json(const audit::Caught& c) {
@@ -96,4 +96,4 @@ std::string audit_json(const audit::AuditResult& result, const AuditHead& head) 
   return dumped(json, 1);
 }
 
-}  // namespace assay::wire
+}  // namespace assay::inline v0_2::wire

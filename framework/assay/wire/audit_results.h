@@ -5,7 +5,7 @@
 
 #include "assay/audit/audit.h"
 
-namespace assay::wire {
+namespace assay::inline v0_2::wire {
 
 // The files and the command of an audit, for its report.
 struct AuditHead {
@@ -15,4 +15,4 @@ struct AuditHead {
 // Returns JSON of schema 1, documented in docs/audit.md.
 std::string audit_json(const audit::AuditResult& result, const AuditHead& head);
 
-}  // namespace assay::wire
+}  // namespace assay::inline v0_2::wire

@@ -7,7 +7,7 @@
 #include "assay/base/text.h"
 #include "assay/wire/json.h"
 
-namespace assay::wire {
+namespace assay::inline v0_2::wire {
 namespace {
 
 Json entry_json(const BaselineEntry& e) {
@@ -104,4 +104,4 @@ Baseline read_baseline(const std::string& path) {
   return baseline;
 }
 
-}  // namespace assay::wire
+}  // namespace assay::inline v0_2::wire

@@ -5,7 +5,7 @@
 
 #include "assay/gate/baseline.h"
 
-namespace assay::wire {
+namespace assay::inline v0_2::wire {
 
 // Returns JSON of schema 2, documented in docs/json.md. Each case has one line, in natural order,
 // so that a diff shows the changed cases.
@@ -14,4 +14,4 @@ std::string baseline_json(const Baseline& baseline);
 // if the file cannot be read.
 Baseline read_baseline(const std::string& path);
 
-}  // namespace assay::wire
+}  // namespace assay::inline v0_2::wire

@@ -4,7 +4,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay::wire {
+namespace assay::inline v0_2::wire {
 
 std::string bins_text(const Bins& bins) {
   std::string text;
@@ -30,4 +30,4 @@ std::optional<Bins> read_bins(std::string_view text) {
   return bins;
 }
 
-}  // namespace assay::wire
+}  // namespace assay::inline v0_2::wire

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace assay::wire {
+namespace assay::inline v0_2::wire {
 
 using Bins = std::vector<std::pair<int, std::int64_t>>;
 
@@ -17,4 +17,4 @@ std::string bins_text(const Bins& bins);
 // 0.
 std::optional<Bins> read_bins(std::string_view text);
 
-}  // namespace assay::wire
+}  // namespace assay::inline v0_2::wire

@@ -7,7 +7,7 @@
 #include "assay/wire/bins.h"
 #include "assay/wire/json.h"
 
-namespace assay::wire {
+namespace assay::inline v0_2::wire {
 namespace {
 
 namespace fs = std::filesystem;
@@ -462,4 +462,4 @@ campaign::SavedCampaign read_campaign_results(const std::string& path) {
   return parse_campaign_results(read_file(path), path);
 }
 
-}  // namespace assay::wire
+}  // namespace assay::inline v0_2::wire

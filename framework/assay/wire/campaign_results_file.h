@@ -7,7 +7,7 @@
 #include "assay/campaign/published_campaigns.h"
 #include "assay/campaign/saved.h"
 
-namespace assay::wire {
+namespace assay::inline v0_2::wire {
 
 // Returns JSON of schema 1, documented in docs/campaigns.md. The published rates that these results
 // are compared with are written with their gate.
@@ -26,4 +26,4 @@ campaign::SavedCampaign parse_campaign_results(const std::string& json, const st
 // the file cannot be read.
 campaign::SavedCampaign read_campaign_results(const std::string& path);
 
-}  // namespace assay::wire
+}  // namespace assay::inline v0_2::wire

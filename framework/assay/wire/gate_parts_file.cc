@@ -8,7 +8,7 @@
 #include "assay/base/words.h"
 #include "assay/wire/json.h"
 
-namespace assay::wire {
+namespace assay::inline v0_2::wire {
 namespace {
 
 // The outcomes of a gate's cases, from the worst to the best.
@@ -143,4 +143,4 @@ JoinedGate join_gate(const std::vector<std::pair<std::string, std::string>>& tex
   return joined;
 }
 
-}  // namespace assay::wire
+}  // namespace assay::inline v0_2::wire

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace assay::wire {
+namespace assay::inline v0_2::wire {
 
 struct JoinedGate {
   // The result file of the whole run. Its cases have the order that they would have without shards.
@@ -23,4 +23,4 @@ struct JoinedGate {
 // run (golden files, version, shards). Also throws Refusal if a shard is missing or occurs twice.
 JoinedGate join_gate(const std::vector<std::pair<std::string, std::string>>& parts);
 
-}  // namespace assay::wire
+}  // namespace assay::inline v0_2::wire

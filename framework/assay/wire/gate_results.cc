@@ -15,7 +15,7 @@
 #include "assay/wire/bins.h"
 #include "assay/wire/json.h"
 
-namespace assay::wire {
+namespace assay::inline v0_2::wire {
 namespace {
 
 std::string hex_bits(const Format& f, std::uint64_t bits) {
@@ -452,4 +452,4 @@ std::vector<SavedResult> read_results(std::string_view source) {
   return results;
 }
 
-}  // namespace assay::wire
+}  // namespace assay::inline v0_2::wire

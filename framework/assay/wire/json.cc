@@ -2,7 +2,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay::wire {
+namespace assay::inline v0_2::wire {
 
 std::string why_not_read(const Json& schema) {
   if (schema == kResultSchema) return "";
@@ -11,4 +11,4 @@ std::string why_not_read(const Json& schema) {
   return formatted("{}; this assay reads schema {}", has, kResultSchema);
 }
 
-}  // namespace assay::wire
+}  // namespace assay::inline v0_2::wire

@@ -5,7 +5,7 @@
 
 #include "assay/base/json.h"
 
-namespace assay::wire {
+namespace assay::inline v0_2::wire {
 
 using namespace json;  // NOLINT: every file of this room reads or writes JSON
 
@@ -15,4 +15,4 @@ inline constexpr int kResultSchema = 2;
 // Explains why a text with this value of "schema" is not read. Empty if the value is kResultSchema.
 std::string why_not_read(const Json& schema);
 
-}  // namespace assay::wire
+}  // namespace assay::inline v0_2::wire

@@ -4,7 +4,7 @@
 #include "assay/base/text.h"
 #include "assay/wire/json.h"
 
-namespace assay::wire {
+namespace assay::inline v0_2::wire {
 
 std::vector<KnownFailure> read_known_failures(const std::string& path) {
   const Json json = parse_json(read_file(path), path);
@@ -28,4 +28,4 @@ std::vector<KnownFailure> read_known_failures(const std::string& path) {
   return list;
 }
 
-}  // namespace assay::wire
+}  // namespace assay::inline v0_2::wire

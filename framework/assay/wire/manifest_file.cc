@@ -5,7 +5,7 @@
 #include "assay/base/text.h"
 #include "assay/wire/json.h"
 
-namespace assay::wire {
+namespace assay::inline v0_2::wire {
 namespace {
 
 constexpr const char* kVersion = "assay_cases";
@@ -128,4 +128,4 @@ std::string manifest_text(const Manifest& manifest) {
   return json.dump(1) + "\n";
 }
 
-}  // namespace assay::wire
+}  // namespace assay::inline v0_2::wire

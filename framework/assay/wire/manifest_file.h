@@ -8,7 +8,7 @@
 
 #include "assay/cases/case.h"
 
-namespace assay::wire {
+namespace assay::inline v0_2::wire {
 
 inline constexpr const char* kManifestName = "assay_cases.json";
 
@@ -42,4 +42,4 @@ struct Manifest {
 Manifest parse_manifest(const std::string& text, const std::string& source);
 std::string manifest_text(const Manifest& manifest);
 
-}  // namespace assay::wire
+}  // namespace assay::inline v0_2::wire

@@ -3,7 +3,7 @@
 #include "assay/base/text.h"
 #include "assay/wire/json.h"
 
-namespace assay::wire {
+namespace assay::inline v0_2::wire {
 namespace {
 
 constexpr int kDeepestArgument = 16;
@@ -49,4 +49,4 @@ std::vector<MsprobeCall> parse_msprobe(const std::string& text, const std::strin
   return calls;
 }
 
-}  // namespace assay::wire
+}  // namespace assay::inline v0_2::wire

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace assay::wire {
+namespace assay::inline v0_2::wire {
 
 struct MsprobeTensor {
   std::string place;      // "input_0", "output_1", or "input_NAME" of a keyword argument
@@ -21,4 +21,4 @@ struct MsprobeCall {
 // that names the place in the text.
 std::vector<MsprobeCall> parse_msprobe(const std::string& text, const std::string& source);
 
-}  // namespace assay::wire
+}  // namespace assay::inline v0_2::wire

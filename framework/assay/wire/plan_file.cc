@@ -8,7 +8,7 @@
 #include "assay/base/words.h"
 #include "assay/wire/json.h"
 
-namespace assay::wire {
+namespace assay::inline v0_2::wire {
 namespace {
 
 const std::vector<std::string> kPlanKeys = {"schema",  "name",     "about",    "seed", "published",
@@ -461,4 +461,4 @@ std::vector<std::string> files_named(const std::string& text, const std::string&
   return paths;
 }
 
-}  // namespace assay::wire
+}  // namespace assay::inline v0_2::wire

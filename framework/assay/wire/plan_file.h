@@ -7,7 +7,7 @@
 
 #include "assay/campaign/check_plan.h"
 
-namespace assay::wire {
+namespace assay::inline v0_2::wire {
 
 // The cases of a dataset file that match a glob, and a digest of the file's bytes.
 struct DatasetCases {
@@ -42,4 +42,4 @@ campaign::UncheckedPlan read_plan(const std::string& path, const DatasetLister& 
 // plan.
 std::vector<std::string> files_named(const std::string& json, const std::string& folder);
 
-}  // namespace assay::wire
+}  // namespace assay::inline v0_2::wire

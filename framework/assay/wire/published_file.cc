@@ -10,7 +10,7 @@
 #include "assay/base/words.h"
 #include "assay/wire/json.h"
 
-namespace assay::wire {
+namespace assay::inline v0_2::wire {
 namespace {
 
 // The number of trials of tables that do not give it. The design specification of V-ABFT says "more
@@ -133,4 +133,4 @@ std::vector<campaign::PublishedRate> read_published(const std::string& path) {
   return rates;
 }
 
-}  // namespace assay::wire
+}  // namespace assay::inline v0_2::wire

@@ -6,7 +6,7 @@
 
 #include "assay/campaign/published_campaigns.h"
 
-namespace assay::wire {
+namespace assay::inline v0_2::wire {
 
 // Reads the columns by their names, in any order. distribution, direction, bit and rate_percent are
 // required, and algorithm or method. dtype, M, K, N, threshold_variant, trials or n_injected, and
@@ -15,4 +15,4 @@ namespace assay::wire {
 // be read.
 std::vector<campaign::PublishedRate> read_published(const std::string& path);
 
-}  // namespace assay::wire
+}  // namespace assay::inline v0_2::wire

@@ -2,7 +2,7 @@
 
 #include "assay/wire/json.h"
 
-namespace assay::wire {
+namespace assay::inline v0_2::wire {
 namespace {
 
 Json cell_json(const study::StudyCell& cell) {
@@ -45,4 +45,4 @@ std::string study_json(const study::StudyResult& result) {
   return dumped(all, 1);
 }
 
-}  // namespace assay::wire
+}  // namespace assay::inline v0_2::wire

@@ -7,7 +7,7 @@
 #include "assay/base/text.h"
 #include "assay/report.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 AbftMatcher::AbftMatcher(Reference golden_or_case) : first_(std::move(golden_or_case)) {}
 AbftMatcher::AbftMatcher(Reference a, Reference b) : first_(std::move(a)), second_(std::move(b)) {
@@ -130,4 +130,4 @@ std::string AbftMatcher::describe(bool negated) const {
 AbftMatcher AbftClose(Reference golden_or_case) { return AbftMatcher(std::move(golden_or_case)); }
 AbftMatcher AbftClose(Reference a, Reference b) { return AbftMatcher(std::move(a), std::move(b)); }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

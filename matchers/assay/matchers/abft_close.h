@@ -8,7 +8,7 @@
 #include "assay/matchers/setters.h"
 #include "assay/matchers/tensor_matcher.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Judges a matrix product by checksums. producer() is for a case: it names the producer of the
 // output that is tested. The accumulator is that of the machine which the case's file names for the
@@ -105,4 +105,4 @@ AbftMatcher AbftClose(Reference golden_or_case);
 // before these two. No golden result is needed.
 AbftMatcher AbftClose(Reference a, Reference b);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -9,7 +9,7 @@
 #include "assay/gate/gate.h"
 #include "assay/report/gate_text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 constexpr std::size_t kNamed = 5;  // at most this many elements of each kind are listed
@@ -104,4 +104,4 @@ std::string AmplificationMatcher::describe(bool negated) const {
                    negated ? "does not differ" : "differs", reference_.text(), ulps_, by);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

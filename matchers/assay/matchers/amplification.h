@@ -9,7 +9,7 @@
 #include "assay/matchers/setters.h"
 #include "assay/matchers/tensor_matcher.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // rtol() and atol() say what counts as a difference: |actual - expected| > atol + rtol |expected|.
 // If only one of the two is set, the other is 0. If neither is set, the case's own bound applies.
@@ -45,4 +45,4 @@ inline AmplificationMatcher AmplificationNear(Reference reference, Reference coo
   return {std::move(reference), std::move(coordinates)};
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -3,7 +3,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 DeterministicMatcher::DeterministicMatcher(int runs) : runs_(runs) {
   if (runs < 2) {
@@ -56,4 +56,4 @@ void DeterministicMatcher::DescribeNegationTo(std::ostream* os) const {
   *os << formatted("gives other bits in one of {} runs", runs_);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

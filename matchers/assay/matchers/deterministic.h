@@ -11,7 +11,7 @@
 
 #include "assay/matchers/tensor_matcher.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The matcher that Deterministic() returns.
 class DeterministicMatcher {
@@ -68,4 +68,4 @@ class DeterministicMatcher {
 // operator is not deterministic. Equal results of all runs on one machine do not prove that it is.
 inline DeterministicMatcher Deterministic(int runs) { return DeterministicMatcher(runs); }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -7,7 +7,7 @@
 #include "assay/gate/gate.h"
 #include "assay/report.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 DrawnFromMatcher::DrawnFromMatcher(std::string law, std::optional<Reference> reference)
     : law_(std::move(law)), reference_(std::move(reference)) {}
@@ -40,4 +40,4 @@ DrawnFromMatcher DrawnFrom(std::string law, Reference reference) {
   return DrawnFromMatcher(std::move(law), std::move(reference));
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -10,7 +10,7 @@
 
 #include "assay/matchers/tensor_matcher.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Judges by the standard distribution(LAW), as `assay gate` does (docs/judging.md). Correct draws
 // fail any of its tests with a probability of at most 1e-6, or of the law's delta=... if it is
@@ -34,4 +34,4 @@ DrawnFromMatcher DrawnFrom(std::string law);
 // attributes complete the law, and its golden result is the reference.
 DrawnFromMatcher DrawnFrom(std::string law, Reference reference);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

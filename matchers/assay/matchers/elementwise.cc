@@ -7,7 +7,7 @@
 #include "assay/gate/gate.h"
 #include "assay/report.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 ElementwiseMatcher::ElementwiseMatcher(Reference reference, std::string standard, bool fixed)
     : reference_(std::move(reference)), fixed_(fixed) {
   if (!standard.empty()) request_.bounds.standards = {std::move(standard)};
@@ -121,4 +121,4 @@ ElementwiseMatcher BitEqual(Reference reference) {
   return ElementwiseMatcher(std::move(reference), "bit_equal", true);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -8,7 +8,7 @@
 #include "assay/matchers/setters.h"
 #include "assay/matchers/tensor_matcher.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The environment may replace the tolerances of CloseTo and MeetsStandard (gate/close_to.h). Every
 // matcher that this concerns says so in its description and its explanation.
@@ -83,4 +83,4 @@ ElementwiseMatcher WithinUlps(Reference reference, std::uint64_t ulps);
 // its own pattern.
 ElementwiseMatcher BitEqual(Reference reference);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

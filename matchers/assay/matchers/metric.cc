@@ -10,7 +10,7 @@
 #include "assay/judge/complex.h"
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // The metrics of an output and its reference, or the reason why there are no metrics.
@@ -251,4 +251,4 @@ NoWorseMatcher NoWorseThan(Reference reference_implementation, Reference golden)
   return {std::move(reference_implementation), std::move(golden)};
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

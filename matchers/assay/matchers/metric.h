@@ -16,7 +16,7 @@
 #include "assay/matchers/setters.h"
 #include "assay/matchers/tensor_matcher.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Matches if a metric over all elements meets a limit. equal_nan() says if NaN matches NaN. By
 // default NaN matches nothing.
@@ -80,4 +80,4 @@ class NoWorseMatcher : public TensorMatcher<NoWorseMatcher>,
 // from a GPU or from a peer's kernel.
 NoWorseMatcher NoWorseThan(Reference reference_implementation, Reference golden);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -12,7 +12,7 @@
 #include "assay/base/printable.h"
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 constexpr std::size_t kMostNotes = 100;  // the most notes that become properties of a test
@@ -76,4 +76,4 @@ void tell_notes(const std::vector<std::string>& notes) {
   std::fflush(stdout);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

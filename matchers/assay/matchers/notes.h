@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Gives the notes of a verdict that passed to GoogleTest. Each note becomes a property of the
 // running test, assay_note_1, assay_note_2 and so on, which --gtest_output=xml writes. A text that
@@ -15,4 +15,4 @@ namespace assay {
 // neither 0 nor 1.
 void tell_notes(const std::vector<std::string>& notes);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

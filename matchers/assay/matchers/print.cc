@@ -6,7 +6,7 @@
 #include "assay/base/text.h"
 #include "assay/judge/complex.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 void PrintTo(const TensorView& v, std::ostream* os) {
   *os << v.format->name << " " << shape_text(v.shape);
@@ -23,4 +23,4 @@ void PrintTo(const TensorView& v, std::ostream* os) {
 
 void PrintTo(const Tensor& tensor, std::ostream* os) { PrintTo(tensor.view(), os); }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

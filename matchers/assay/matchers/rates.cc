@@ -3,7 +3,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 std::string percent(double rate) { return formatted("{:.6g} %", 100 * rate); }
@@ -91,4 +91,4 @@ void campaign::PrintTo(const Rate& rate, std::ostream* os) {
   *os << formatted("{} of {} trials", grouped(rate.events), grouped(rate.trials));
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

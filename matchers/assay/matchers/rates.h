@@ -13,7 +13,7 @@
 
 #include "assay/campaign/rate_statistics.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The matcher that DetectionRateAtLeast() and FalseAlarmRateAtMost() return.
 class RateMatcher {
@@ -57,4 +57,4 @@ namespace campaign {
 void PrintTo(const Rate& rate, std::ostream* os);
 }  // namespace campaign
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

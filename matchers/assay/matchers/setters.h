@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns a copy of a matcher in which a member of its base has this value.
 template <typename Matcher, typename Base, typename Member, typename Value>
@@ -82,4 +82,4 @@ class ProducerSetter {
   std::string producer_;
 };
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -9,7 +9,7 @@
 #include "assay/matchers/notes.h"
 #include "assay/report/gate_text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 Reference::Reference(const Case& test_case) : case_(&test_case) {}
 Reference::Reference(Case&& test_case)
@@ -86,4 +86,4 @@ bool explain_refusal(const std::exception& refusal, testing::MatchResultListener
   return true;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

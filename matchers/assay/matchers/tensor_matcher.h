@@ -20,7 +20,7 @@
 #include "assay/judge/verdict.h"
 #include "assay/tensor/dlpack.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 struct CaseReport;  // declared in gate/case_report.h, which this header does not include
 
@@ -243,4 +243,4 @@ class TensorMatcher {
   }
 };
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -5,7 +5,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 struct NamedDtype {
@@ -52,4 +52,4 @@ std::string unread_elements(std::string_view dtype) {
       dtype);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -6,7 +6,7 @@
 
 #include "assay/format/format.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The names that one kind of file has for dtypes, separated by blanks. "F64=float64" is a name in
 // the file and assay's name; "float64" is both. If a dtype has several names in the file, the first
@@ -23,4 +23,4 @@ std::string dtypes_of(DtypeNames names);
 // what to do.
 std::string unread_elements(std::string_view dtype);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

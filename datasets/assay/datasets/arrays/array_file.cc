@@ -18,7 +18,7 @@
 #include "assay/datasets/store/opened_file.h"
 #include "assay/datasets/store/reader.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 class Hdf5Array : public ArraySource {
@@ -274,4 +274,4 @@ Tensor read_array(const ArrayRequest& request) {
   }
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -14,7 +14,7 @@
 #include "assay/datasets/store/array_source.h"
 #include "assay/tensor/tensor.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 struct ArrayRequest {
   // The file, such as "x.npy", or the file and the array's name: "file.h5:/path/to/dataset",
@@ -96,4 +96,4 @@ std::unique_ptr<ArraySource> open_array(const ArrayRequest& request);
 Tensor read_array(ArraySource& source);
 Tensor read_array(const ArrayRequest& request);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

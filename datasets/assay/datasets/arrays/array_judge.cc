@@ -13,7 +13,7 @@
 #include "assay/base/pool.h"
 #include "assay/judge/parts.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // A piece of both arrays.
@@ -195,4 +195,4 @@ std::vector<Verdict> judge_arrays(ArraySource& actual, ArraySource& expected,
   return verdicts;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

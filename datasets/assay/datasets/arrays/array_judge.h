@@ -9,7 +9,7 @@
 #include "assay/gate/gate.h"
 #include "assay/judge/pieces.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns true if every check can judge pieces (PiecewiseJudge::can_judge) or says why nothing can
 // be judged.
@@ -30,4 +30,4 @@ std::vector<Verdict> judge_arrays(ArraySource& actual, ArraySource& expected,
                                   const std::vector<ElementCheck>& checks,
                                   const JudgeOptions& options, std::int64_t piece);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -9,7 +9,7 @@
 #include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/store/reader.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 bool has_name(const ArrayFormat& row, const Format& format) {
@@ -61,4 +61,4 @@ void write_array_file(const ArrayFormat& row, const std::string& path,
   }
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -7,7 +7,7 @@
 
 #include "assay/datasets/arrays/array_file.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Writes arrays by name to one file, whole or not at all. Views may have any strides. npy and bin
 // files hold one array, whose name is not written. Other kinds hold any number of arrays; an array
@@ -25,4 +25,4 @@ std::string shape_word(const Shape& shape);
 // with `scalar` for rank 0.
 std::string raw_file_name(std::string_view stem, const Format& format, const Shape& shape);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -15,7 +15,7 @@
 #include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/store/block_reader.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 class PlainFile : public ByteSource {
@@ -91,4 +91,4 @@ std::unique_ptr<ByteSource> spooled(const std::string& path, ByteSource& source)
   return copy;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

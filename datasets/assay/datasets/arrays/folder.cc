@@ -11,7 +11,7 @@
 #include "assay/datasets/checks/file_error.h"
 #include "assay/datasets/checks/file_error_text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace fs = std::filesystem;
 namespace {
 
@@ -154,4 +154,4 @@ std::string without_array_ending(const std::string& path) {
   return path.substr(0, path.size() - array_ending(path).size());
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

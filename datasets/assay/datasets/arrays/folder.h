@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns everything under a folder, at any depth, that is not a folder itself, as sorted paths
 // within the folder. This includes entries that are not regular files, such as a pipe or a link
@@ -53,4 +53,4 @@ class NewFolder {
   std::vector<std::string> moved_;  // names in folder_
 };
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -9,7 +9,7 @@
 #include "assay/base/words.h"
 #include "assay/datasets/checks/file_error_text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // The spellings that numpy.dtype() accepts for a kind and width (NumPy 1.24, 64-bit Linux). A
@@ -102,4 +102,4 @@ NpyType npy_type(const std::string& path, const Literal& literal) {
   return {known, width, is_big_endian && width > 1};
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -7,7 +7,7 @@
 #include "assay/datasets/arrays/python_literal.h"
 #include "assay/format/format.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The kinds and widths of a 'descr' in numpy.lib.format. Other dtypes are bytes of their width (V).
 inline constexpr DtypeNames kNpyDtypes =
@@ -26,4 +26,4 @@ struct NpyType {
 // The error names the file and the elements' type, and says how to save them.
 NpyType npy_type(const std::string& path, const Literal& descr);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

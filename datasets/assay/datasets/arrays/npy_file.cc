@@ -19,7 +19,7 @@
 #include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/store/global_heap.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // The header of a .npy file. It is a dict literal with exactly the keys descr, fortran_order and
@@ -215,4 +215,4 @@ void write_npz(const std::string& path, const std::map<std::string, TensorView>&
   write_file(path, zipped(entries));
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

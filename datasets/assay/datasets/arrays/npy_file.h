@@ -7,7 +7,7 @@
 
 #include "assay/datasets/arrays/array_file.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 std::unique_ptr<ArrayFile> open_npy(const std::string& path);
 std::unique_ptr<ArrayFile> open_npz(const std::string& path);
@@ -15,4 +15,4 @@ std::unique_ptr<ArrayFile> open_npz(const std::string& path);
 void write_npy(const std::string& path, const std::map<std::string, TensorView>& arrays);
 void write_npz(const std::string& path, const std::map<std::string, TensorView>& arrays);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -14,7 +14,7 @@
 #include "assay/datasets/checks/file_error.h"
 #include "assay/datasets/checks/file_error_text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 using onnx::kBytes, onnx::kFixed4, onnx::kFixed8, onnx::kVarint, onnx::Message, onnx::Wire;
@@ -239,4 +239,4 @@ std::unique_ptr<ArrayFile> open_onnx(const std::string& path) {
   return std::make_unique<OnnxFile>(path);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -7,8 +7,8 @@
 
 #include "assay/datasets/arrays/array_file.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 std::unique_ptr<ArrayFile> open_onnx(const std::string& path);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -8,7 +8,7 @@
 #include "assay/base/text.h"
 #include "assay/datasets/checks/file_error.h"
 
-namespace assay::onnx {
+namespace assay::inline v0_2::onnx {
 
 std::uint64_t Message::varint() {
   std::uint64_t value = 0;
@@ -164,4 +164,4 @@ std::string data_type_name(std::uint64_t data_type) {
   return data_type < std::size(kNames) ? std::string(kNames[data_type]) : "";
 }
 
-}  // namespace assay::onnx
+}  // namespace assay::inline v0_2::onnx

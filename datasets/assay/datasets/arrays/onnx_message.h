@@ -9,7 +9,7 @@
 
 #include "assay/datasets/arrays/byte_source.h"
 
-namespace assay::onnx {
+namespace assay::inline v0_2::onnx {
 
 // The encodings of a value in protocol buffers.
 enum Wire : std::uint64_t { kVarint = 0, kFixed8 = 1, kBytes = 2, kFixed4 = 5 };
@@ -52,4 +52,4 @@ bool may_be_tensor(const std::string& path, ByteSource& bytes);
 // no name.
 std::string data_type_name(std::uint64_t data_type);
 
-}  // namespace assay::onnx
+}  // namespace assay::inline v0_2::onnx

@@ -6,7 +6,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay::pickle {
+namespace assay::inline v0_2::pickle {
 namespace {
 
 // The most values of a pickle. A tensor needs about 20 values, but hostile data can create a value
@@ -248,4 +248,4 @@ Pickle read_pickle(std::string_view bytes,
   return Machine(bytes, allowed).run();
 }
 
-}  // namespace assay::pickle
+}  // namespace assay::inline v0_2::pickle

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace assay::pickle {
+namespace assay::inline v0_2::pickle {
 
 enum class Kind : std::uint8_t {
   kNone,
@@ -47,4 +47,4 @@ struct Pickle {
 Pickle read_pickle(std::string_view bytes,
                    const std::function<bool(std::string_view global)>& allowed);
 
-}  // namespace assay::pickle
+}  // namespace assay::inline v0_2::pickle

@@ -9,7 +9,7 @@
 #include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/store/types.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 Strides column_major_strides(const Shape& shape) {
@@ -281,4 +281,4 @@ std::string bytes_of(const TensorView& view) {
   return {reinterpret_cast<const char*>(view.data), static_cast<std::size_t>(size)};
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -6,7 +6,7 @@
 #include "assay/base/call_text.h"
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 constexpr int kDeepest = 64;
@@ -208,4 +208,4 @@ std::string literal_text(const Literal& literal) {
   return "(" + result + (list.size() == 1 ? ",)" : ")");
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 struct LiteralItem;
 
@@ -41,4 +41,4 @@ Literal parse_literal(std::string_view text, Python version = Python::k3);
 // Returns the literal in Python's syntax. Lists are written as tuples.
 std::string literal_text(const Literal& literal);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -15,7 +15,7 @@
 #include "assay/tensor/read_shape.h"
 #include "assay/wire/array_header.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 constexpr std::string_view kShapeMark = "__shape_";
@@ -240,4 +240,4 @@ std::string raw_file_name(std::string_view stem, const Format& format, const Sha
   return assay::formatted("{}_{}{}{}.bin", stem, format.name, kShapeMark, shape_word(shape));
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

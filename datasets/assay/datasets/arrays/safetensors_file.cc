@@ -15,7 +15,7 @@
 #include "assay/datasets/store/global_heap.h"
 #include "assay/wire/array_header.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 constexpr std::int64_t kLength = 8;                // the header's length is a number of 8 bytes
@@ -150,4 +150,4 @@ void write_safetensors(const std::string& path, const std::map<std::string, Tens
   write_file(path, out + text + data);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -8,7 +8,7 @@
 #include "assay/datasets/arrays/array_dtypes.h"
 #include "assay/datasets/arrays/array_file.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // safetensors 0.7.
 inline constexpr DtypeNames kSafetensorsDtypes =
@@ -20,4 +20,4 @@ inline constexpr DtypeNames kSafetensorsDtypes =
 std::unique_ptr<ArrayFile> open_safetensors(const std::string& path);
 void write_safetensors(const std::string& path, const std::map<std::string, TensorView>& arrays);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -15,7 +15,7 @@
 #include "assay/datasets/checks/file_error.h"
 #include "assay/datasets/checks/file_error_text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 using pickle::Pickle;
@@ -421,4 +421,4 @@ void write_torch(const std::string& path, const std::map<std::string, TensorView
   write_file(path, zipped(entries));
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

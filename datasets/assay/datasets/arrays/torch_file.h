@@ -9,7 +9,7 @@
 #include "assay/datasets/arrays/array_dtypes.h"
 #include "assay/datasets/arrays/array_file.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The dtypes that torch.serialization of PyTorch 2.5 can save, with torch's names.
 inline constexpr DtypeNames kTorchDtypes =
@@ -31,4 +31,4 @@ std::unique_ptr<ArrayFile> open_torch(const std::string& path);
 // Writes one array without a name as a tensor, and other arrays as a dict.
 void write_torch(const std::string& path, const std::map<std::string, TensorView>& arrays);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

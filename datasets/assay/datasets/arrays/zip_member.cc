@@ -9,7 +9,7 @@
 #include "assay/base/text.h"
 #include "assay/datasets/checks/file_error_text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 using Archive = std::shared_ptr<zip_t>;
@@ -235,4 +235,4 @@ std::string zipped(const std::vector<ZipEntry>& entries) {
   return bytes;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -10,7 +10,7 @@
 
 struct zip;  // libzip's
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // An archive with stored or deflated members. It may be larger than 4 GiB (zip64).
 class ZipArchive {
@@ -42,4 +42,4 @@ std::string zipped(const std::vector<ZipEntry>& entries);
 // The most bytes that one deflated byte can become: a match of 258 bytes takes at least two bits.
 inline constexpr std::int64_t kMostPerDeflatedByte = 1032;
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -24,7 +24,7 @@
 #include "assay/base/text.h"
 #include "assay/datasets/checks/file_error.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // The environment variable that names the checking program, for users who want another program or
@@ -293,4 +293,4 @@ void file_was_written(int fd) {
 }
 
 }  // namespace h5
-}  // namespace assay
+}  // namespace assay::inline v0_2

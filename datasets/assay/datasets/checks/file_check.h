@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Sets the program that checks files. Its main() must begin with serve_file_checks() of
 // store/file_look.h, as that of `assay` does. The environment variable ASSAY_FILE_CHECKER overrides
@@ -63,4 +63,4 @@ std::unique_ptr<FileCheck> check_of(const std::string& path, int fd);
 void file_was_written(int fd);
 
 }  // namespace h5
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // A file cannot be read or written. The message names the file, the object and the reason.
 class FileError : public std::runtime_error {
@@ -18,4 +18,4 @@ class NoCaseError : public FileError {
   using FileError::FileError;
 };
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -7,7 +7,7 @@
 #include "assay/base/text.h"
 #include "assay/datasets/checks/file_error.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns an error whose reason is formatted: throw file_error(path, "", "has {} bytes", size).
 template <typename Error = FileError, typename First, typename... T>
@@ -27,4 +27,4 @@ auto in_file(const std::string& file, const Read& read) {
   }
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -6,7 +6,7 @@
 #include "assay/base/call_text.h"
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 std::int64_t dataset_size_cap() {
   constexpr std::int64_t kDefault = 8, kMost = std::int64_t{1} << 30;
@@ -24,4 +24,4 @@ double most_declared(std::uint64_t file_size) {
   return std::max(kFree, kMostPerByte * static_cast<double>(file_size));
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

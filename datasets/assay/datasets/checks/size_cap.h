@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns the limit in bytes: the environment variable ASSAY_MAX_DATASET_GIB, or 8 GiB if it is not
 // set. Throws Refusal if the variable is not a whole number of at least 1.
@@ -14,4 +14,4 @@ std::int64_t dataset_size_cap();
 // least 256 MiB, because parts of a dataset that were never written take no space in the file.
 double most_declared(std::uint64_t file_size);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

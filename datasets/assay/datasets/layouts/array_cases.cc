@@ -9,7 +9,7 @@
 #include "assay/base/words.h"
 #include "assay/datasets/checks/file_error_text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 bool is_raw(const std::string& path) {
@@ -459,4 +459,4 @@ std::optional<StoredPlace> ArrayCases::result_place(const std::string& name,
   return array != nullptr ? std::optional(array->place()) : std::nullopt;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -13,7 +13,7 @@
 #include "assay/datasets/layouts/open_cases.h"
 #include "assay/datasets/store/case_source.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // A case that a layout found. `dtype` and `shape` of an array hold what the layout knows about raw
 // bytes and bit patterns; settle_arrays() fills in the rest. If a case has only one output, that
@@ -92,4 +92,4 @@ class ArrayCases : public CaseSource {
   std::map<std::string, CaseRecord> all_below_;
 };
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

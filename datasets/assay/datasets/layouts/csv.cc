@@ -8,7 +8,7 @@
 #include "assay/datasets/arrays/plain_array.h"
 #include "assay/datasets/checks/file_error.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // the byte order mark that spreadsheets write
@@ -124,4 +124,4 @@ std::string csv_line(const std::vector<std::string>& cells) {
   return line + "\n";
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

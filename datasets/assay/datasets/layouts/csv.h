@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 struct CsvRow {
   std::size_t line;  // the number of the row's line in the file, from 1
@@ -25,4 +25,4 @@ CsvTable read_csv(const std::string& path);
 // Returns a row as text, quoted if necessary, with its end of line.
 std::string csv_line(const std::vector<std::string>& cells);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

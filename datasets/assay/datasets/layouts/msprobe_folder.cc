@@ -11,7 +11,7 @@
 #include "assay/datasets/layouts/array_cases.h"
 #include "assay/wire/msprobe_file.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 constexpr std::int64_t kMostListBytes = std::int64_t{1} << 30;
@@ -137,4 +137,4 @@ std::string first_call_text(const std::vector<std::string>& calls,
   return "";
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

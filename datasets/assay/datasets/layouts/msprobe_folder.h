@@ -8,7 +8,7 @@
 
 #include "assay/datasets/layouts/open_cases.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 bool is_msprobe(const std::string& path);
 OpenedCases open_msprobe(const std::string& path, const OpenOptions& options);
@@ -21,4 +21,4 @@ inline constexpr const char* kCallAttribute = "x_call";
 std::string first_call_text(const std::vector<std::string>& calls,
                             const std::vector<std::string>& not_passed);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -19,7 +19,7 @@
 #include "assay/datasets/layouts/unpacked_folder.h"
 #include "assay/datasets/store/dataset_file.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 bool has_dataset_ending(const std::string& path) { return array_format_of(path).is_dataset; }
@@ -169,4 +169,4 @@ std::vector<std::string> find_sources(const std::vector<std::string>& paths,
   return sources;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

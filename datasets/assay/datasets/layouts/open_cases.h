@@ -27,7 +27,7 @@
 
 #include "assay/datasets/store/case_source.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // True if the path is a file whose name has an HDF5 file's ending, or which begins like an HDF5
 // file.
@@ -126,4 +126,4 @@ std::vector<std::string> find_sources(const std::vector<std::string>& paths,
 OpenedCases open_pairs(const std::string& outputs, const std::string& golden,
                        const OpenOptions& options = {});
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

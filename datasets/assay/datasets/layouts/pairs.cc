@@ -12,7 +12,7 @@
 #include "assay/datasets/layouts/open_cases.h"
 #include "assay/datasets/layouts/row_cases.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace fs = std::filesystem;
 namespace {
 
@@ -242,4 +242,4 @@ OpenedCases open_pairs(const std::string& outputs, const std::string& golden,
   return opened;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns true for letters, digits, '_', '.' and '-'.
 bool is_word_character(char c);
@@ -45,4 +45,4 @@ class NamePattern {
 // FileError if a folder cannot be read.
 std::vector<std::string> files_matching(const std::string& pattern);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -12,7 +12,7 @@
 #include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/layouts/array_cases.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // The usual names of the folder of golden results, which lies beside the folders of outputs.
@@ -194,4 +194,4 @@ OpenedCases open_two_sided_folder(const std::string& path, const OpenOptions& op
   return opened;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

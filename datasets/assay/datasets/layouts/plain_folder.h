@@ -6,7 +6,7 @@
 
 #include "assay/datasets/layouts/open_cases.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns true for a folder with arrays in it, at any depth, and for one array file.
 bool is_plain_folder(const std::string& path);
@@ -17,4 +17,4 @@ OpenedCases open_plain_folder(const std::string& path, const OpenOptions& option
 bool is_two_sided_folder(const std::string& path);
 OpenedCases open_two_sided_folder(const std::string& path, const OpenOptions& options);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -13,7 +13,7 @@
 #include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/store/case_path.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // Returns row i of an array that begins at `rows`.
@@ -428,4 +428,4 @@ void take_rows_as_cases(OpenedCases& opened) {
   opened.attributes.erase(kRowsAreCases);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

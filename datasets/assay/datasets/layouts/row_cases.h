@@ -12,7 +12,7 @@
 
 #include "assay/datasets/layouts/open_cases.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 inline constexpr char kRowsAreCases[] = "rows_are_cases";
 
@@ -44,4 +44,4 @@ void put_row(Tensor& rows, std::int64_t row, const Tensor& value);
 Tensor computed_by_rows(const Case& c, std::int64_t rows, int threads,
                         const std::function<Tensor(const Case& row)>& compute);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -8,7 +8,7 @@
 #include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/layouts/array_cases.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 constexpr std::string_view kGolden = "golden", kOutput = "output";
@@ -111,4 +111,4 @@ OpenedCases open_sample_folder(const std::string& path, const OpenOptions& optio
   return opened;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -6,9 +6,9 @@
 
 #include "assay/datasets/layouts/open_cases.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 bool is_sample_folder(const std::string& path);
 OpenedCases open_sample_folder(const std::string& path, const OpenOptions& options);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -21,7 +21,7 @@
 #include "assay/datasets/layouts/ttk_table.h"
 #include "assay/tensor/read_shape.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // The endings of TTK's arrays. If a folder for replay has files of several kinds, only the first of
@@ -564,4 +564,4 @@ OpenedCases open_ttk_dump(const std::string& path, const OpenOptions& options) {
   return opened;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

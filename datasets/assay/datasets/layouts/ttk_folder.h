@@ -6,7 +6,7 @@
 
 #include "assay/datasets/layouts/open_cases.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Data for replay (TTK's docs/Manual_Data_Prepare_and_Replay.md). Its files have names such as
 // input_0_bfloat16.bin and golden_0_bfloat16__shape_2x8.bin.
@@ -27,4 +27,4 @@ std::string ttk_folder_name(const std::string& testcase);
 // of its folder if the case's name cannot be part of a file name.
 std::string ttk_dump_name(const std::string& testcase);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -7,7 +7,7 @@
 #include "assay/base/words.h"
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 using Attributes = std::map<std::string, Attribute>;
@@ -260,4 +260,4 @@ TtkNames ttk_names(const std::string& op, const Attributes& attributes) {
   return names;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

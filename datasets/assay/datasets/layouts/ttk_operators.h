@@ -5,7 +5,7 @@
 #include "assay/datasets/layouts/array_cases.h"
 #include "assay/datasets/layouts/ttk_table.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Returns assay's name of a TTK dtype: float8_e8m0 is float8_e8m0fnu. Other names are returned
 // unchanged.
@@ -29,4 +29,4 @@ struct TtkNames {
 };
 TtkNames ttk_names(const std::string& op, const std::map<std::string, Attribute>& attributes);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -11,7 +11,7 @@
 #include "assay/datasets/checks/file_error.h"
 #include "assay/datasets/checks/file_error_text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 constexpr std::string_view kInputEndings[] = {".bin", ".npy", ".pt"};
@@ -276,4 +276,4 @@ TtkTable read_ttk_table(const std::string& path) {
   return table;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -11,7 +11,7 @@
 #include "assay/datasets/layouts/csv.h"
 #include "assay/tensor/tensor.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 struct TtkTensor {
   int place;      // the tensor's position in the row's inputs or outputs, from 0
@@ -45,4 +45,4 @@ bool is_ttk_table(const std::string& path);
 // Reads a case table. Throws FileError, which names the file, the line and the column.
 TtkTable read_ttk_table(const std::string& path);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

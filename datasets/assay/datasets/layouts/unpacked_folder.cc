@@ -21,7 +21,7 @@
 #include "assay/datasets/store/case_path.h"
 #include "assay/wire/manifest_file.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace fs = std::filesystem;
 namespace {
 
@@ -401,4 +401,4 @@ std::vector<std::string> write_ttk(const CaseSource& from, const std::vector<std
   return {lost.begin(), lost.end()};
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

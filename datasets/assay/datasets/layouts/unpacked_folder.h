@@ -8,7 +8,7 @@
 #include "assay/datasets/arrays/array_file.h"
 #include "assay/datasets/layouts/open_cases.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 bool is_unpacked(const std::string& path);
 OpenedCases open_unpacked(const std::string& path, const OpenOptions& options);
@@ -26,4 +26,4 @@ void write_unpacked(const OpenedCases& from, const std::vector<std::string>& cas
 std::vector<std::string> write_ttk(const CaseSource& from, const std::vector<std::string>& cases,
                                    const std::string& folder);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

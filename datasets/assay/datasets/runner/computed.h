@@ -8,7 +8,7 @@
 
 #include "assay/cases/case.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The result of one case. It is made from a Tensor, or from a Tensor and the arrays that the
 // kernel's epilogue returned with it, for the checksums of residual_compensated. An operator with
@@ -32,4 +32,4 @@ struct Computed {
   std::map<std::string, Result> outputs = {};  // by name; a case's only output has the name ""
 };
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

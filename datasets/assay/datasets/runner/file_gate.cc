@@ -13,7 +13,7 @@
 #include "assay/gate/case_outputs.h"
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // Returns the producer of an output, and the recorded outputs of both files, which may serve as
@@ -413,4 +413,4 @@ std::vector<GatedCase> gate_file_case(const CaseSource& golden, const std::strin
   return gated;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -11,7 +11,7 @@
 #include "assay/datasets/store/case_source.h"
 #include "assay/gate/gate.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The source of the outputs under test. Exactly one of `machine`, `recorded` and `compute` is set.
 struct OutputSource {
@@ -62,4 +62,4 @@ std::vector<GatedCase> gate_file_case(const CaseSource& golden, const std::strin
                                       const OutputSource& source, const GateRequest& request,
                                       const PieceReading& reading = {});
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

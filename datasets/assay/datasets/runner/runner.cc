@@ -15,7 +15,7 @@
 #include "assay/judge/standards_file.h"
 #include "assay/report.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 struct Arguments {
@@ -250,4 +250,4 @@ int run_dataset_tests(int argc, char** argv, const std::map<std::string, CaseFun
   }
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -19,7 +19,7 @@
 #include "assay/datasets/runner/computed.h"
 #include "assay/op/operator.h"  // for users: output_format() returns the dtype of a case's output
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // Computes a case's result from its inputs and attributes. The function returns a Tensor, or a
 // Tensor with the arrays of its kernel's epilogue, as in
@@ -41,4 +41,4 @@ using CaseFunction = std::function<Computed(const Case&)>;
 int run_dataset_tests(int argc, char** argv,
                       const std::map<std::string, CaseFunction>& operators = {});
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -7,7 +7,7 @@
 #include "assay/datasets/store/stored_place.h"
 #include "assay/tensor/tensor.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 class ArraySource {
  public:
@@ -34,4 +34,4 @@ class ArraySource {
   virtual bool shape_is_inferred() const { return false; }
 };
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

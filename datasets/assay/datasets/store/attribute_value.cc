@@ -10,7 +10,7 @@
 #include "assay/datasets/store/types.h"
 #include "assay/datasets/store/variable_elements.h"
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 namespace {
 
 // Reads one string. Sets `ok` to false if the string cannot be read.
@@ -86,4 +86,4 @@ std::optional<Attribute> attribute_value(hid_t attr, GlobalHeap& heap, bool& ok)
   return value;
 }
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

@@ -7,7 +7,7 @@
 #include "assay/datasets/store/global_heap.h"
 #include "assay/datasets/store/handle.h"
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 
 // Returns the value of an attribute that is one UTF-8 string, integer, float or bool, of at most 64
 // bits if it is a number. Returns nothing if the attribute is anything else. A bool is 0 or 1, and
@@ -15,4 +15,4 @@ namespace assay::h5 {
 // read, for a reason that last_error() returns. `heap` is that of the attribute's file.
 std::optional<Attribute> attribute_value(hid_t attribute, GlobalHeap& heap, bool& ok);
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 
 ssize_t read_at(int fd, std::uint64_t at, std::byte* to, std::size_t size) {
   std::size_t done = 0;
@@ -46,4 +46,4 @@ const BlockReader::Block* BlockReader::block_of(std::uint64_t number) {
   return n < 0 ? nullptr : &block;
 }
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

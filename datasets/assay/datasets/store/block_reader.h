@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 
 // Reads bytes of an open file. Returns the number of bytes that were read. It is less than `size`
 // if the file ends there, and -1 if the system reports an error (errno).
@@ -44,4 +44,4 @@ class BlockReader {
   std::vector<Block> blocks_ = std::vector<Block>(kBlocks);
 };
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

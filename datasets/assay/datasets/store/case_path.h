@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 inline std::string case_path(const std::string& name) { return "/cases/" + name; }
 
@@ -14,4 +14,4 @@ inline std::string path_of(const std::string& name, const std::string& part,
   return case_path(name) + "/" + part + (output.empty() ? "" : "/" + output);
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

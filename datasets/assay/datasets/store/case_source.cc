@@ -7,7 +7,7 @@
 #include "assay/cases/source_names.h"
 #include "assay/datasets/checks/file_error_text.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 std::vector<std::string> CaseSource::case_names(const std::string& glob) const {
   std::vector<std::string> all = case_names();
@@ -80,4 +80,4 @@ const Format* common_format(const StoredOutput& output) {
   return common;
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

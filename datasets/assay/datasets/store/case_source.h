@@ -14,7 +14,7 @@
 #include "assay/datasets/store/array_source.h"
 #include "assay/datasets/store/stored_place.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The parts of a case that CaseSource::read() reads. It leaves out those that are false.
 struct ReadOptions {
@@ -129,4 +129,4 @@ void check_same_source(const std::string& golden_path,
 // results, or if their dtypes differ.
 const Format* common_format(const StoredOutput& output);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -14,7 +14,7 @@
 #include "assay/datasets/store/dataset_file.h"
 #include "assay/datasets/store/plain_objects.h"
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 namespace {
 
 // Limits for hostile files, which may have endless paths, or a few groups whose hard links form
@@ -207,4 +207,4 @@ std::optional<std::vector<std::string>> cases_by_threads(const std::string& path
   return std::nullopt;
 }
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

@@ -13,7 +13,7 @@
 #include "assay/datasets/store/opened_file.h"
 #include "assay/datasets/store/reader.h"
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 
 // Returns true if a link of a case leads to a part of a case: inputs, outputs or golden.
 bool is_part(std::string_view link);
@@ -76,4 +76,4 @@ class CaseWalk {
 std::optional<std::vector<std::string>> cases_by_threads(const std::string& path,
                                                          const OpenedFile& opened, int threads);
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

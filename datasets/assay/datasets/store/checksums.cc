@@ -13,7 +13,7 @@
 #include "assay/base/text.h"
 #include "assay/datasets/store/case_path.h"
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 namespace {
 
 XXH3_state_t* state_of(void* state) { return static_cast<XXH3_state_t*>(state); }
@@ -218,4 +218,4 @@ std::string table_sum(std::string_view text) {
   return formatted("xxh3 {:016x}", XXH3_64bits(text.data(), text.size()));
 }
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

@@ -20,7 +20,7 @@
 
 #include "assay/cases/case.h"
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 
 inline constexpr char kChecksums[] = "/checksums";
 inline constexpr char kChecksumsAttribute[] = "assay_checksums";
@@ -106,4 +106,4 @@ class ChecksumTable {
 // Returns the checksum of a table's text, as assay_checksums has it.
 std::string table_sum(std::string_view text);
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

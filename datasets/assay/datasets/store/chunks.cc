@@ -13,7 +13,7 @@
 #include "assay/base/text.h"
 #include "assay/datasets/store/read_driver.h"
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 namespace {
 
 // The memory for the chunks that are decoded at a time.
@@ -597,4 +597,4 @@ std::string read_stored_range(const StoredArray& array, std::int64_t begin, std:
   return read ? "" : damaged("its data cannot be read");
 }
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

@@ -13,7 +13,7 @@
 #include "assay/datasets/store/handle.h"
 #include "assay/tensor/tensor.h"
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 
 // A dataset. It can be copied with any filters, but read only with deflate, shuffle and fletcher32.
 struct StoredArray {
@@ -56,4 +56,4 @@ bool write_range(const StoredArray& array, hid_t to, hid_t type, std::int64_t be
 // if they can. Sets `written` to false if HDF5 cannot write them.
 std::string copy_stored(const StoredArray& array, hid_t to, bool& written);
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

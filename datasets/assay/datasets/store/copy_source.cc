@@ -14,7 +14,7 @@
 #include "assay/datasets/store/types.h"
 #include "assay/datasets/store/variable_elements.h"
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 namespace {
 
 // H5Ocopy() of HDF5 1.10.8 trusts the data that it copies, and its results cannot be deleted.
@@ -436,4 +436,4 @@ std::unique_ptr<CopySource> plain_copy_source(const std::string& path,
   return source;
 }
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

@@ -12,7 +12,7 @@
 #include "assay/datasets/store/handle.h"
 #include "assay/datasets/store/plain_objects.h"
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 
 // The longest string, in bytes, that is stored in its object's header. A header has less than 64
 // KiB for an attribute.
@@ -73,4 +73,4 @@ std::unique_ptr<CopySource> plain_copy_source(const std::string& path,
                                               std::shared_ptr<PlainObjects> objects,
                                               const std::string& group, const ChecksumTable& sums);
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

@@ -14,7 +14,7 @@
 #include "assay/datasets/store/reader.h"
 #include "assay/op/attributes.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // Returns the part of a case that holds the results of a producer.
@@ -633,4 +633,4 @@ std::unique_ptr<h5::CopySource> DatasetFile::copy_source(const std::string& name
   return source != nullptr ? std::move(source) : h5::copy_source(path(), impl_->opened.hdf5());
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

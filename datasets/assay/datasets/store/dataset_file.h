@@ -16,7 +16,7 @@
 
 #include "assay/datasets/store/case_source.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 namespace h5 {
 class ChecksumTable;
@@ -94,6 +94,6 @@ class Hdf5Program {
   Hdf5Program& operator=(const Hdf5Program&) = delete;
 };
 
-}  // namespace assay
+}  // namespace assay::inline v0_2
 
 #include "assay/datasets/store/writer.h"

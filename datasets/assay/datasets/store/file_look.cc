@@ -15,7 +15,7 @@
 #include "assay/datasets/store/opened_file.h"
 #include "assay/datasets/store/reader.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 // The most bytes of address space that this process may use.
@@ -106,4 +106,4 @@ void serve_file_checks(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], h5::kFileCheckWord) == 0) serve();
 }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

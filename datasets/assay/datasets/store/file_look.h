@@ -7,7 +7,7 @@
 #include "assay/datasets/store/checksums.h"
 #include "assay/datasets/store/dataset_file.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // If the process was started to check a file, checks it and ends the process. Otherwise returns at
 // once. Must be called before the program opens files, starts threads, or prints.
@@ -25,4 +25,4 @@ struct FileLook {
 };
 
 }  // namespace h5
-}  // namespace assay
+}  // namespace assay::inline v0_2

@@ -5,7 +5,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 namespace {
 
 // Sizes in bytes that the file format defines (HDF5 File Format Specification 3.0, section III.E).
@@ -143,4 +143,4 @@ GlobalHeap::Object GlobalHeap::object(std::span<const std::byte> reference,
   return {length, large_};
 }
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

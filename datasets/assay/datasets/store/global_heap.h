@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 
 // A function that returns `size` bytes of a file from a position. It returns fewer if the file ends
 // there.
@@ -83,4 +83,4 @@ std::uint64_t number_in(std::span<const std::byte> bytes, std::size_t at, std::s
 // Returns true if the bytes begin with a signature of four letters.
 bool begins_with(std::span<const std::byte> bytes, const char (&word)[5]);
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

@@ -4,7 +4,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 
 void quiet_hdf5() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
 
@@ -64,4 +64,4 @@ std::string damaged(const std::string& what) {
                    error.text.empty() ? "" : formatted(" ({})", error.text));
 }
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 
 class Handle {
  public:
@@ -72,4 +72,4 @@ bool damage_was_seen();
 void note_damage();
 void forget_damage();
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

@@ -5,7 +5,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 namespace {
 
 // Numbers that the file format defines, with sections of HDF5's File Format Specification 3.0.
@@ -104,4 +104,4 @@ std::string MetadataChecks::messages_problem(std::span<const std::byte> messages
   return "";
 }
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

@@ -11,7 +11,7 @@
 
 #include "assay/datasets/store/global_heap.h"
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 
 class MetadataChecks {
  public:
@@ -42,4 +42,4 @@ class MetadataChecks {
   std::map<std::uint64_t, Continuation> continuations_;
 };
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

@@ -8,7 +8,7 @@
 
 #include "assay/datasets/store/types.h"
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 
 class Reader::DatasetPieces : public ArraySource {
  public:
@@ -133,4 +133,4 @@ std::unique_ptr<ArraySource> Reader::open_any(const std::string& object,
       *this, object, std::make_shared<const OpenDataset>(open_tensor(object, &dtype)));
 }
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

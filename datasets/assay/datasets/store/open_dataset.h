@@ -9,7 +9,7 @@
 #include "assay/datasets/store/plain_objects.h"
 #include "assay/datasets/store/reader.h"
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 
 struct Reader::OpenDataset {
   // Set if the dataset is read without HDF5. Then the handles are not valid.
@@ -29,4 +29,4 @@ struct Reader::OpenDataset {
 inline constexpr const char* kCannotRead =
     "its elements cannot be read; the file has changed while it was open";
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

@@ -13,7 +13,7 @@
 #include "assay/datasets/checks/file_error_text.h"
 #include "assay/datasets/store/read_driver.h"
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 namespace {
 
 // HDF5's signature is at the beginning, or at 512, 1024, 2048 and so on.
@@ -103,4 +103,4 @@ FileCheck* OpenedFile::check() {
   return check_.get();
 }
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

@@ -8,7 +8,7 @@
 #include "assay/datasets/store/handle.h"
 #include "assay/datasets/store/plain_objects.h"
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 
 // A file that is open for reading. It is opened by HDF5, after a check by another process, only
 // when a request cannot be answered without HDF5.
@@ -53,4 +53,4 @@ class OpenedFile {
   Handle file_;
 };
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

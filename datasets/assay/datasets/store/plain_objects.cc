@@ -15,7 +15,7 @@
 #include "assay/base/words.h"
 #include "assay/datasets/store/types.h"
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 namespace {
 
 // Numbers that the file format defines, with sections of HDF5's File Format Specification 3.0.
@@ -610,4 +610,4 @@ std::shared_ptr<const PlainObjects::Links> PlainObjects::read_links(const PlainO
   return links;
 }
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

@@ -23,7 +23,7 @@
 #include "assay/datasets/store/block_reader.h"
 #include "assay/datasets/store/global_heap.h"
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 
 // A group, or a dataset whose elements lie in one piece.
 struct PlainObject {
@@ -149,4 +149,4 @@ class PlainObjects {
   GlobalHeap heap_;
 };
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

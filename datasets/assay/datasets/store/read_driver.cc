@@ -16,7 +16,7 @@
 #include "assay/datasets/store/block_reader.h"
 #include "assay/datasets/store/metadata_checks.h"
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 namespace {
 
 thread_local int reading_elements = 0;
@@ -159,4 +159,4 @@ GlobalHeap& heap_of(hid_t file) {
 ReadingElements::ReadingElements() { ++reading_elements; }
 ReadingElements::~ReadingElements() { --reading_elements; }
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

@@ -5,7 +5,7 @@
 #include "assay/datasets/store/global_heap.h"
 #include "assay/datasets/store/handle.h"
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 
 // Returns file access properties for H5Fopen. The descriptor of a regular file is duplicated when
 // the file is opened. `lock` protects against writers, as HDF5 does it.
@@ -24,4 +24,4 @@ class ReadingElements {
   ReadingElements& operator=(const ReadingElements&) = delete;
 };
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

@@ -14,7 +14,7 @@
 #include "assay/datasets/store/read_driver.h"
 #include "assay/datasets/store/types.h"
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 namespace {
 
 constexpr int kMaxSoftLinks = 16;  // the most soft links on the path to an object, as in HDF5
@@ -576,4 +576,4 @@ Tensor Reader::read_tensor(const std::string& object) const {
   return tensor;
 }
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

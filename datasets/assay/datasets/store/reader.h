@@ -19,7 +19,7 @@
 #include "assay/datasets/store/opened_file.h"
 #include "assay/datasets/store/plain_objects.h"
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 
 // Thrown by a reader without HDF5 if it would have to ask HDF5.
 struct NeedsHdf5 {};
@@ -151,4 +151,4 @@ class Reader {
   mutable std::vector<std::pair<std::string, std::shared_ptr<const OpenDataset>>> opened_;
 };
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

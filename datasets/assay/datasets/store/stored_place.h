@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 // The place of an array's bytes. If two places are equal, they are the same bytes, by whatever path
 // or link.
@@ -18,4 +18,4 @@ struct StoredPlace {
 // Returns the place of a whole file, or a place that stands for no file if the file does not exist.
 StoredPlace file_place(const std::string& path);
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

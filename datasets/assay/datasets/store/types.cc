@@ -9,7 +9,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 namespace {
 
 // Returns true if the schema stores the format as an HDF5 float type.
@@ -356,4 +356,4 @@ std::string invalid_element(const TensorView& piece, const Shape& shape, std::in
   return "";
 }
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

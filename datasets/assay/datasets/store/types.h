@@ -12,7 +12,7 @@
 #include "assay/format/format.h"
 #include "assay/tensor/tensor.h"
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 
 // Returns the type that the schema stores for a format.
 Handle stored_type(const Format& format);
@@ -65,4 +65,4 @@ std::string invalid_element(const TensorView& tensor);
 // shape, and the piece begins at its row-major position `begin`.
 std::string invalid_element(const TensorView& piece, const Shape& shape, std::int64_t begin);
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

@@ -6,7 +6,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 namespace {
 
 constexpr char kReferenceTag[] = "assay: a reference as it is stored";
@@ -302,4 +302,4 @@ std::string VariableElements::decode(const ElementLayout& layout, std::span<cons
   return "";
 }
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

@@ -15,7 +15,7 @@
 #include "assay/datasets/store/global_heap.h"
 #include "assay/datasets/store/handle.h"
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 
 // has_variable_length() returns true if the type or one of its parts has a variable length, and
 // has_references() if the type or one of its parts is a reference.
@@ -76,4 +76,4 @@ class VariableElements {
   std::uint64_t all_bytes_ = 0;  // total size of the objects that were read
 };
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

@@ -10,7 +10,7 @@
 
 #include "assay/datasets/store/block_reader.h"
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 namespace {
 
 struct Destination {
@@ -129,4 +129,4 @@ Handle write_access(int fd, int* error) {
   return access;
 }
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

@@ -3,7 +3,7 @@
 
 #include "assay/datasets/store/handle.h"
 
-namespace assay::h5 {
+namespace assay::inline v0_2::h5 {
 
 // Returns file access properties for H5Fcreate with a driver whose writes never report a failure to
 // HDF5. Once a flush has failed, for example because the disk is full, HDF5 1.10 can no longer
@@ -14,4 +14,4 @@ namespace assay::h5 {
 // gets is only for its messages.
 Handle write_access(int fd, int* error);
 
-}  // namespace assay::h5
+}  // namespace assay::inline v0_2::h5

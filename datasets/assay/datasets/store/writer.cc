@@ -24,7 +24,7 @@
 #include "assay/datasets/store/write_driver.h"
 #include "assay/op/attributes.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 namespace {
 
 constexpr hsize_t kChunkBytes = 1 << 20;  // approximate size of a chunk of a compressed dataset
@@ -674,4 +674,4 @@ Hdf5Program::Hdf5Program() {
 
 Hdf5Program::~Hdf5Program() { --hdf5_programs; }
 
-}  // namespace assay
+}  // namespace assay::inline v0_2

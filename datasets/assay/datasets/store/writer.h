@@ -13,7 +13,7 @@
 
 #include "assay/cases/case.h"
 
-namespace assay {
+namespace assay::inline v0_2 {
 
 class DatasetFile;
 
@@ -66,4 +66,4 @@ class DatasetWriter {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace assay
+}  // namespace assay::inline v0_2
