@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 TABLE = pathlib.Path(__file__).with_name("labels.txt")
-LABELS = {"slow", "unsanitized", "threads", "unit"}
+LABELS = {"nightly", "slow", "unsanitized", "threads", "unit"}
 
 
 def entries(text):

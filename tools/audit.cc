@@ -336,4 +336,4 @@ void add_audit(Context& context) {
   on_run(context, command, [options, &context] { return run_audit_command(*options, context); });
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -114,4 +114,4 @@ std::unique_ptr<ProgramTarget> adapter_target(const std::string& name, const std
   return std::make_unique<ProgramTarget>(std::move(o));
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -159,4 +159,4 @@ std::string ScratchFolder::fresh(const std::string& name) const {
   return folder;
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -54,4 +54,4 @@ class ScratchFolder {
   std::filesystem::path path_;
 };
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -308,4 +308,4 @@ bool junit_passes(const std::string& text) {
   return cases > skipped;
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

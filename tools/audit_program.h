@@ -82,4 +82,4 @@ std::unique_ptr<ProgramTarget> adapter_target(const std::string& name, const std
                                               const std::string& folder,
                                               const ProcessLimits& limits);
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -184,4 +184,4 @@ AuditSubjects read_subjects(const GateFileOptions& o, bool rounded) {
   return found;
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

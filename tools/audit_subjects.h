@@ -21,4 +21,4 @@ struct AuditSubjects {
 // it is ambiguous whose outputs to use.
 AuditSubjects read_subjects(const GateFileOptions& options, bool rounded);
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -105,4 +105,4 @@ void add_calibrate(Context& context) {
   on_run(context, command, [options, &context] { return run(*options, context); });
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -42,4 +42,4 @@ std::vector<CommandOption> command_options(const std::string& command);
 
 std::string version();
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

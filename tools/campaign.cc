@@ -425,4 +425,4 @@ void add_replay(Context& context) {
   on_run(context, command, [o, &context] { return run_replay(*o, context); });
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -73,4 +73,4 @@ std::string results_text(const campaign::Plan& plan,
                          const std::vector<campaign::CellResult>& results,
                          const std::vector<campaign::PublishedRate>& published, bool full);
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

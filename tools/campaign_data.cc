@@ -112,4 +112,4 @@ std::string results_text(const campaign::Plan& plan,
                                 campaign::variants_left_out(plan, published));
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -202,4 +202,4 @@ int run_command_line(int argc, char** argv) {
   }
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

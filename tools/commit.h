@@ -10,4 +10,4 @@ namespace assay::inline v0_2::tools {
 // includes little.
 std::string commit();
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -426,4 +426,4 @@ void add_compare(Context& context) {
   on_run(context, command, [options, &context] { return run_compare(*options, context); });
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -94,4 +94,4 @@ bool apply_known_failures(const GateOptions& o, GateReport& report) {
   return o.strict && !unused.empty();
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -17,4 +17,4 @@ int apply_baseline(const GateOptions& options, const Context& context, const Gat
 // Marks known failures. Returns true if an entry matches nothing although all entries must match.
 bool apply_known_failures(const GateOptions& options, GateReport& report);
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

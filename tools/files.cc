@@ -244,4 +244,4 @@ void remove_file(const std::string& path) {
   if (!error) fs::remove(target, error);
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -77,4 +77,4 @@ bool lies_in(const std::string& folder, const std::string& path);
 // file that is written there gets the removed file's mode.
 void remove_file(const std::string& path);
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -536,4 +536,4 @@ void add_gate(Context& context) {
   on_run(context, command, [options, &context] { return run_gate(*options, context); });
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -549,4 +549,4 @@ void check_reference_implementation(const std::string& reference_implementation,
                       std::vector<std::string>(known.begin(), known.end())));
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -140,4 +140,4 @@ std::string source_name_if_other(const CaseSource* golden, const std::string& na
 void check_reference_implementation(const std::string& reference_implementation,
                                     const GateFiles& found);
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

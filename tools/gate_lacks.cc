@@ -38,4 +38,4 @@ void note_lacks(GateReport& report) {
   }
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -9,4 +9,4 @@ namespace assay::inline v0_2::tools {
 // it.
 void note_lacks(GateReport& report);
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

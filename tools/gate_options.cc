@@ -93,4 +93,4 @@ void check_gate_options(const GateOptions& o) {
   }
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

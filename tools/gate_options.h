@@ -27,4 +27,4 @@ void add_gate_options(Context& context, CLI::App* command, GateOptions& options)
 // Throws Refusal if the options contradict each other.
 void check_gate_options(const GateOptions& options);
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

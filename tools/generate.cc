@@ -439,4 +439,4 @@ void add_generate(Context& context) {
   });
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

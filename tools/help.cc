@@ -177,4 +177,4 @@ bool is_repeated(const CLI::Option& option) {
          option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

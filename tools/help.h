@@ -21,4 +21,4 @@ void add_headings(CLI::App& command);
 bool takes_value(const CLI::Option& option);
 bool is_repeated(const CLI::Option& option);
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -247,4 +247,4 @@ void add_probes(Context& context) {
   });
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -72,4 +72,4 @@ void add_join(Context& context) {
   on_run(context, command, [options, &context] { return run_join(*options, context); });
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -403,4 +403,4 @@ void add_man(Context& context) {
   on_run(context, command, [o, &context] { return run_man(*o, context); });
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -29,4 +29,4 @@ MemoryBudget::Share MemoryBudget::take(std::int64_t bytes) {
   return {*this, bytes};
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

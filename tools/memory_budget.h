@@ -42,4 +42,4 @@ class MemoryBudget {
   int shares_ = 0;
 };
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

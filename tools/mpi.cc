@@ -352,7 +352,7 @@ void run_worker(Mpi& mpi, CLI::App& app, CampaignFlags& flags, int argc, char** 
 }
 
 }  // namespace
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools
 
 int main(int argc, char** argv) {
   using namespace assay;

@@ -183,4 +183,4 @@ void add_unpack(Context& context) {
   on_run(context, command, [options, &context] { return run_unpack(*options, context); });
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -101,4 +101,4 @@ void add_regate(Context& context) {
   on_run(context, command, [options, &context] { return run_regate(*options, context); });
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

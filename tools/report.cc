@@ -52,4 +52,4 @@ void add_report(Context& context) {
   on_run(context, command, [o, &context] { return run_report(*o, context); });
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -42,4 +42,4 @@ void add_repro(Context& context) {
   on_run(context, command, [line, &context] { return run_repro(*line, context); });
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -435,4 +435,4 @@ void add_inject(Context& context) {
   on_run(context, command, [options, &context] { return run_inject(*options, context); });
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -60,4 +60,4 @@ bool SavedFailures::commit(const Context& context) {
   return true;
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -34,4 +34,4 @@ class SavedFailures {
   std::size_t count_ = 0;
 };
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -17,4 +17,4 @@ Shard parse_shard(const std::string& text) {
   return {index, count};
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

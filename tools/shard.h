@@ -12,4 +12,4 @@ struct Shard {
 // Parses "2/8". Throws Refusal with a message about --shard.
 Shard parse_shard(const std::string& text);
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

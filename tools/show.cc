@@ -523,4 +523,4 @@ void add_list(Context& context) {
   });
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -328,4 +328,4 @@ std::string array_formats_table() {
   return columns_text(rows);
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

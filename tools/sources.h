@@ -63,4 +63,4 @@ void add_unpack(Context& context);
 std::string layouts_table();
 std::string array_formats_table();
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -56,4 +56,4 @@ void StatusLine::end() const {
   if (terminal_ && shown_) std::fputs("\r\033[K", stderr);
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -37,4 +37,4 @@ class StatusLine {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -88,4 +88,4 @@ void add_study(Context& context) {
   on_run(context, command, [o, &context] { return run(*o, context); });
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

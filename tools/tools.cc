@@ -473,4 +473,4 @@ int run_command_line(Context& context, const std::vector<std::string>& arguments
   return context.exit_code;
 }
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -199,4 +199,4 @@ class ErrorLines {
   std::vector<std::string> errors_;
 };
 
-}  // namespace assay::inline v0_2::tools
+}  // namespace assay::tools

@@ -483,4 +483,4 @@ void define_arrays(py::module_& m) {
       .attr("__hash__") = py::none();
 }
 
-}  // namespace assay::inline v0_2::python
+}  // namespace assay::python

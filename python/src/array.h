@@ -55,4 +55,4 @@ bool is_list_of_arrays(const py::handle& object);
 
 void define_arrays(py::module_& m);
 
-}  // namespace assay::inline v0_2::python
+}  // namespace assay::python

@@ -290,4 +290,4 @@ std::map<std::string, Attribute> attributes_of(const py::dict& attributes) {
   return result;
 }
 
-}  // namespace assay::inline v0_2::python
+}  // namespace assay::python

@@ -46,4 +46,4 @@ py::object python_attribute(const Attribute& attribute);
 py::dict python_attributes(const std::map<std::string, Attribute>& attributes);
 std::map<std::string, Attribute> attributes_of(const py::dict& attributes);
 
-}  // namespace assay::inline v0_2::python
+}  // namespace assay::python

@@ -134,4 +134,4 @@ void define_commands(py::module_& m) {
         "resume=True goes on.");
 }
 
-}  // namespace assay::inline v0_2::python
+}  // namespace assay::python

@@ -272,4 +272,4 @@ void define_files(py::module_& m) {
         "deflates. Raises FileError, NoCaseError where there is none.");
 }
 
-}  // namespace assay::inline v0_2::python
+}  // namespace assay::python

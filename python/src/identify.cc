@@ -269,4 +269,4 @@ void define_identify(py::module_& m) {
         "ValueError.");
 }
 
-}  // namespace assay::inline v0_2::python
+}  // namespace assay::python

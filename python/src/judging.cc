@@ -409,4 +409,4 @@ void define_judging(py::module_& m) {
             .c_str());
 }
 
-}  // namespace assay::inline v0_2::python
+}  // namespace assay::python

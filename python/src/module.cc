@@ -111,7 +111,7 @@ void raise_gate_error(const std::string& text) {
   throw py::error_already_set();
 }
 
-}  // namespace assay::inline v0_2::python
+}  // namespace assay::python
 
 PYBIND11_MODULE(_core, m) {
   namespace python = assay::python;

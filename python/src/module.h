@@ -132,4 +132,4 @@ class LazyVerdict {
   std::function<std::vector<std::int64_t>()> positions_;
 };
 
-}  // namespace assay::inline v0_2::python
+}  // namespace assay::python

@@ -162,4 +162,4 @@ void define_operators(py::module_& m) {
         "fault names.");
 }
 
-}  // namespace assay::inline v0_2::python
+}  // namespace assay::python

@@ -167,4 +167,4 @@ Verdict verdict_of_state(const py::tuple& from) {
   return verdict;
 }
 
-}  // namespace assay::inline v0_2::python
+}  // namespace assay::python

@@ -10,4 +10,4 @@ py::tuple state_of(const Verdict& verdict);
 // Raises ValueError if the state was not made by state_of() of this version.
 Verdict verdict_of_state(const py::tuple& state);
 
-}  // namespace assay::inline v0_2::python
+}  // namespace assay::python

@@ -136,4 +136,4 @@ void define_tables(py::module_& m) {
       "The kinds of files of arrays: name, endings of file names, whether assay writes them.");
 }
 
-}  // namespace assay::inline v0_2::python
+}  // namespace assay::python

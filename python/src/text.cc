@@ -70,4 +70,4 @@ std::string path_of(const py::handle& path) {
   return py::module_::import("os").attr("fspath")(path).cast<std::string>();
 }
 
-}  // namespace assay::inline v0_2::python
+}  // namespace assay::python

@@ -27,7 +27,7 @@ bool is_path(const pybind11::handle& value);
 // Returns a path from a str, bytes, or an object with __fspath__.
 std::string path_of(const pybind11::handle& path);
 
-}  // namespace assay::inline v0_2::python
+}  // namespace assay::python
 
 namespace pybind11::detail {
 

@@ -420,4 +420,4 @@ void define_verdicts(py::module_& m) {
   define_gate_report(m);
 }
 
-}  // namespace assay::inline v0_2::python
+}  // namespace assay::python

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/abft/threshold.h"
 #include "assay/base/random.h"
 #include "assay/format/convert.h"
 #include "assay/machine/machine.h"

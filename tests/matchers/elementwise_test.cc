@@ -1,4 +1,5 @@
 // Tests CloseTo, WithinUlps and BitEqual: the arguments that they take, and their messages.
+#include <assay/case.h>
 #include <assay/matchers.h>
 #include <assay/matchers/eigen.h>
 #include <gtest/gtest-spi.h>

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "assay/cases/case.h"
+#include "assay/judge/metric_table.h"
 #include "assay/matchers/eigen.h"
 #include "matchers/approved.h"
 #include "matchers/texts.h"

@@ -16,4 +16,4 @@ namespace assay::inline v0_2 {
 // line on standard error.
 int run_command_line(int argc, char** argv);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -49,4 +49,4 @@ void prepare_a_abft_original(const CheckedProduct& product, const Format& output
   for (std::int64_t i = 0; i < product.m; ++i) to.constants[at(i)] = 3 * growth * 2 * u * y[at(i)];
 }
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

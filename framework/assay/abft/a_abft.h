@@ -13,4 +13,4 @@ namespace assay::inline v0_2::abft {
 BoundForm a_abft_form(const RowForms& rows, std::int64_t row, std::int64_t group);
 void prepare_a_abft_original(const CheckedProduct& product, const Format& output, Prepared& to);
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

@@ -93,10 +93,10 @@ struct AbftRepair {
   std::optional<int> flipped_bit;
 };
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft
 
 namespace assay::inline v0_2 {
 using abft::AbftFlag;
 using abft::AbftRepair;
 using abft::AbftVerdict;
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -145,4 +145,4 @@ std::vector<std::int64_t> integer_checksums(const Operands& o, std::int64_t widt
   return result;
 }
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

@@ -35,4 +35,4 @@ void row_sums_in(Arithmetic arithmetic, const DotModel* model, const double* row
 std::vector<std::int64_t> integer_checksums(const Operands& operands, std::int64_t width,
                                             int threads);
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

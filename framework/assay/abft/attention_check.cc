@@ -590,4 +590,4 @@ AttentionRow AttentionRows::row(std::int64_t i) const {
   return AttentionRow(std::move(row));
 }
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

@@ -65,4 +65,4 @@ class AttentionRows {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

@@ -59,4 +59,4 @@ void output_stats(const Format& f, const void* elements, std::int64_t n, std::in
   output_stats(f, simd::Storage::kF64, values.data(), n, width, to, used);
 }
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

@@ -38,4 +38,4 @@ void output_stats(const Format& format, const void* elements, std::int64_t n, st
 void output_stats(const Format& format, simd::Storage storage, const void* elements, std::int64_t n,
                   std::int64_t width, OutputStats* to, StatsUsed used);
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

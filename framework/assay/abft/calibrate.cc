@@ -118,4 +118,4 @@ Calibration calibrate(const CalibrationPlan& plan) {
   return result;
 }
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

@@ -50,4 +50,4 @@ struct Calibration {
 // not take the dtype or has no matrix unit, if the dtype is an integer, or if a size is below 1.
 Calibration calibrate(const CalibrationPlan& plan);
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

@@ -74,4 +74,4 @@ AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOption
                      });
 }
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

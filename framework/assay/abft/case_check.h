@@ -16,8 +16,8 @@ namespace assay::inline v0_2::abft {
 AbftVerdict abft_check(const Case& test_case, const TensorView& output, const AbftOptions& options,
                        const Epilogue* epilogue = nullptr);
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft
 
 namespace assay::inline v0_2 {
 using abft::abft_check;
-}  // namespace assay::inline v0_2
+}  // namespace assay

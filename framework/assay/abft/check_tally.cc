@@ -188,4 +188,4 @@ void summarize(AbftVerdict& v, const Threshold& threshold, const std::string& wh
   }
 }
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

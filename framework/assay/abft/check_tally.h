@@ -46,4 +46,4 @@ void summarize(AbftVerdict& v, const Threshold& threshold, const std::string& wh
 // and Hilferty's quantile of chi-square).
 std::string calibration_note(std::int64_t measured, double rms_z, double mean_z);
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

@@ -152,4 +152,4 @@ std::string CheckedProduct::why_not(const Format& output) const {
   return t.why_not != nullptr ? t.why_not(*this, output) : "";
 }
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

@@ -80,4 +80,4 @@ struct CheckedProduct {
   mutable std::vector<Slot> prepared_;
 };
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

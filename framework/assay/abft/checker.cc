@@ -589,4 +589,4 @@ std::vector<AbftRepair> AbftChecker::repair(Tensor& c, const Residual& residual)
   }
 }
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

@@ -117,9 +117,9 @@ class AbftChecker {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft
 
 namespace assay::inline v0_2 {
 using abft::AbftChecker;
 using abft::Residual;
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -344,4 +344,4 @@ Confirmation confirm_flags(const Sources& from, const TensorView& c, std::vector
   return done;
 }
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

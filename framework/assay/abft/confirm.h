@@ -106,4 +106,4 @@ bool columns_are_off(const Sources& from, const TensorView& c);
 // that explains it.
 void locate(const Sources& from, const TensorView& c, AbftFlag& flag);
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

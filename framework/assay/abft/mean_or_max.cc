@@ -15,4 +15,4 @@ BoundForm mean_or_max(const RowForms& rows, double times) {
   return form;
 }
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

@@ -17,4 +17,4 @@ BoundForm mean_or_max_form(const RowForms& rows, std::int64_t, std::int64_t) {
   return mean_or_max(rows, kTimes);
 }
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

@@ -245,4 +245,4 @@ std::vector<double> grouped_products(const MatrixRows& a, std::int64_t groups, b
   return products;
 }
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

@@ -87,4 +87,4 @@ Checksums operand_checksums(const Operands& operands, std::int64_t width, Beside
 // Returns the sums of a golden result's rows by groups of columns as checksums.
 Checksums golden_checksums(const MatrixRows& golden, std::int64_t width, int threads);
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

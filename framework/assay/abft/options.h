@@ -24,8 +24,8 @@ struct AbftOptions {
   int threads = 0;
 };
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft
 
 namespace assay::inline v0_2 {
 using abft::AbftOptions;
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -114,4 +114,4 @@ AbftVerdict check_product(const ProductOperands& product, const TensorView& outp
       });
 }
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

@@ -33,4 +33,4 @@ AbftVerdict check_product(const ProductOperands& product, const TensorView& outp
                           const AbftOptions& options, const Residual& residual = {},
                           const std::function<Tensor(const TensorView&)>& as_read = {});
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

@@ -82,4 +82,4 @@ double ZTally::rms() const {
 
 double ZTally::mean() const { return measured > 0 ? sum / static_cast<double>(measured) : kNan; }
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

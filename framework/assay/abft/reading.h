@@ -79,4 +79,4 @@ struct ZTally {
   double mean() const;
 };
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

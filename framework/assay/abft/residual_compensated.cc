@@ -54,4 +54,4 @@ std::vector<double> residuals_of(const CheckedProduct& d, const TensorView& c,
   return r;
 }
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

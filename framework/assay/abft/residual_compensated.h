@@ -27,4 +27,4 @@ Reading cast_reading(const Format& output, double cast, double before);
 std::vector<double> residuals_of(const CheckedProduct& product, const TensorView& c,
                                  const TensorView& before);
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

@@ -176,4 +176,4 @@ double least_rounding_tail(double deviation, double largest, double kappa, bool 
   return s * deviation * deviation * ratio;
 }
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

@@ -50,4 +50,4 @@ RoundingTail rounding_tail(const Format& format, std::span<const double> values,
 // K(s) and s^2 K''(s) are at most those of a normal distribution.
 double least_rounding_tail(double deviation, double largest, double kappa, bool coarse);
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

@@ -169,4 +169,4 @@ std::string why_not_rounding_variance(const CheckedProduct& product, const Forma
   return why_not_on(product.options.model);
 }
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

@@ -15,4 +15,4 @@ void prepare_rounding_variance(const CheckedProduct& product, const Format& outp
 BoundForm rounding_variance_form(const RowForms& rows, std::int64_t row, std::int64_t group);
 std::string why_not_rounding_variance(const CheckedProduct& product, const Format& output);
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

@@ -85,4 +85,4 @@ BoundForm constant_form(const RowForms& rows, std::int64_t i, std::int64_t g) {
   return {.constant = rows.prepared().constants[at(i * rows.prepared().checksums.groups + g)]};
 }
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

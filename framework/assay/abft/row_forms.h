@@ -52,4 +52,4 @@ class RowForms {
 // for the check.
 BoundForm constant_form(const RowForms& rows, std::int64_t row, std::int64_t group);
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

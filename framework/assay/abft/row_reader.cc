@@ -291,4 +291,4 @@ void RowReader::read_integers(std::int64_t i, simd::Storage storage, const void*
   }
 }
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

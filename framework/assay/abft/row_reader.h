@@ -93,4 +93,4 @@ class RowReader {
   std::int64_t least_row_ = -1;
 };
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

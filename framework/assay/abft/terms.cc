@@ -240,4 +240,4 @@ std::vector<double> absolute_biases(const Operands& o, std::int64_t width) {
   return sums;
 }
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

@@ -45,4 +45,4 @@ std::vector<double> absolute_products(const Operands& operands, int threads);
 // Returns the sum of |bias| over the columns of each check. Empty if there is no bias.
 std::vector<double> absolute_biases(const Operands& operands, std::int64_t width);
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

@@ -354,4 +354,4 @@ double kappa_for(std::int64_t checks, double delta) {
       2 * portable::log(2 * static_cast<double>(std::max<std::int64_t>(checks, 1)) / delta));
 }
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

@@ -160,7 +160,7 @@ ThresholdSpec parse_threshold(std::string_view text);
 // / 2).
 double kappa_for(std::int64_t checks, double delta);
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft
 
 namespace assay::inline v0_2 {
 using abft::kDefaultThreshold;
@@ -168,4 +168,4 @@ using abft::parse_threshold;
 using abft::Threshold;
 using abft::thresholds;
 using abft::ThresholdSpec;
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -140,4 +140,4 @@ std::string why_not_v_abft(const CheckedProduct& product, const Format& output) 
   return "";
 }
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

@@ -19,4 +19,4 @@ VAbftConstants v_abft_constants(const ThresholdSpec& spec, const Format& output,
 void prepare_v_abft(const CheckedProduct& product, const Format& output, Prepared& to);
 std::string why_not_v_abft(const CheckedProduct& product, const Format& output);
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

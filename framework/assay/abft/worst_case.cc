@@ -102,4 +102,4 @@ std::string why_not_analytic(const CheckedProduct& product, const Format& output
       product.k, unit_roundoff(output));
 }
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

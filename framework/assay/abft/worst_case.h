@@ -14,4 +14,4 @@ void prepare_sea_abft(const CheckedProduct& product, const Format& output, Prepa
 void prepare_analytic(const CheckedProduct& product, const Format& output, Prepared& to);
 std::string why_not_analytic(const CheckedProduct& product, const Format& output);
 
-}  // namespace assay::inline v0_2::abft
+}  // namespace assay::abft

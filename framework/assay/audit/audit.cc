@@ -359,4 +359,4 @@ AuditResult run_audit(const std::vector<Subject>& subjects,
   return Audit(subjects, targets, options).run();
 }
 
-}  // namespace assay::inline v0_2::audit
+}  // namespace assay::audit

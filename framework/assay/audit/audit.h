@@ -138,4 +138,4 @@ AuditResult run_audit(const std::vector<Subject>& subjects,
                       const std::vector<std::unique_ptr<Target>>& targets,
                       const AuditOptions& options);
 
-}  // namespace assay::inline v0_2::audit
+}  // namespace assay::audit

@@ -420,4 +420,4 @@ std::int64_t changed_elements(const Tensor& clean, const Tensor& output) {
   return changed;
 }
 
-}  // namespace assay::inline v0_2::audit
+}  // namespace assay::audit

@@ -58,4 +58,4 @@ Tensor obviously_wrong(const Tensor& clean);
 // shape.
 std::int64_t changed_elements(const Tensor& clean, const Tensor& output);
 
-}  // namespace assay::inline v0_2::audit
+}  // namespace assay::audit

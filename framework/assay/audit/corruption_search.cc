@@ -202,4 +202,4 @@ std::vector<SizeSeries> series_of(const std::vector<Subject>& sizes, Target& tar
   return all;
 }
 
-}  // namespace assay::inline v0_2::audit
+}  // namespace assay::audit

@@ -23,4 +23,4 @@ Blindness blindness_of(const Subject& subject, Target& target);
 std::vector<Subject> sizes_of(const Subject& subject);
 std::vector<SizeSeries> series_of(const std::vector<Subject>& sizes, Target& target);
 
-}  // namespace assay::inline v0_2::audit
+}  // namespace assay::audit

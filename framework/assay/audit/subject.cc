@@ -26,4 +26,4 @@ std::optional<Subject> resized(const Subject& subject, std::int64_t size) {
   return out;
 }
 
-}  // namespace assay::inline v0_2::audit
+}  // namespace assay::audit

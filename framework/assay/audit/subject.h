@@ -39,4 +39,4 @@ Tensor fitted(const Tensor& from, const Shape& shape);
 // subject has no elements or no golden result.
 std::optional<Subject> resized(const Subject& subject, std::int64_t size);
 
-}  // namespace assay::inline v0_2::audit
+}  // namespace assay::audit

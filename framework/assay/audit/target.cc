@@ -49,4 +49,4 @@ Answer StandardTarget::judge(const Trial& trial) {
   return {!verdicts.empty(), verdicts.empty() ? "" : verdicts.front().because, ""};
 }
 
-}  // namespace assay::inline v0_2::audit
+}  // namespace assay::audit

@@ -66,4 +66,4 @@ class StandardTarget : public Target {
   std::map<const Subject*, Checks> checks_;  // the checks that were made for each subject
 };
 
-}  // namespace assay::inline v0_2::audit
+}  // namespace assay::audit

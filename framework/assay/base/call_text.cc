@@ -94,4 +94,4 @@ std::size_t SpecText::choice(const Setting& setting, std::span<const std::string
                    did_you_mean_aside(setting.value, words)));
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -121,4 +121,4 @@ class SpecText {
   std::vector<Setting> settings_;
 };
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -24,4 +24,4 @@ std::string utc_now() {
                    date.tm_mday, date.tm_hour, date.tm_min, date.tm_sec);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -10,4 +10,4 @@ namespace assay::inline v0_2 {
 // its value is not a number of seconds.
 std::string utc_now();
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -7,4 +7,4 @@ namespace assay::inline v0_2 {
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -131,4 +131,4 @@ double hypot(double x, double y) {
   return std::ldexp(root(std::ldexp(x, -exponent), std::ldexp(y, -exponent)), exponent);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -65,4 +65,4 @@ inline bool is_sure(const DoubleDouble& x, double relative_error) {
 // NaN and infinity are treated as by std::hypot.
 double hypot(double x, double y);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

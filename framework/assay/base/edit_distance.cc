@@ -26,4 +26,4 @@ std::size_t edit_distance(std::string_view from, std::string_view to) {
   return row.back();
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -10,4 +10,4 @@ namespace assay::inline v0_2 {
 // neighbour to turn one word into the other.
 std::size_t edit_distance(std::string_view from, std::string_view to);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -192,4 +192,4 @@ double shortened(double x, int bits) {
   return std::bit_cast<double>((std::bit_cast<std::uint64_t>(x) + unit / 2) & ~(unit - 1));
 }
 
-}  // namespace assay::inline v0_2::portable
+}  // namespace assay::portable

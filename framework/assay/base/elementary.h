@@ -61,4 +61,4 @@ inline constexpr double kCosine[] = {4.16666666666666019037e-02, -1.388888888887
                                      2.48015872894767294178e-05, -2.75573143513906633035e-07,
                                      2.08757232129817482790e-09, -1.13596475577881948265e-11};
 
-}  // namespace assay::inline v0_2::portable
+}  // namespace assay::portable

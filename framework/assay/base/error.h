@@ -37,4 +37,4 @@ class CaseError : public Refusal {
   std::string name_;
 };
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

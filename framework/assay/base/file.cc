@@ -52,4 +52,4 @@ void write_file(const std::string& path, std::string_view text) {
   out.commit();
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -16,4 +16,4 @@ void write_file(const std::string& path, std::string_view text);
 // True if both paths lead to the same existing file.
 bool same_file(const std::string& a, const std::string& b);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -53,4 +53,4 @@ void FileStream::fail(int error) {
       formatted("{}: cannot be written: {}", path_, std::strerror(error != 0 ? error : EIO)));
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -31,4 +31,4 @@ class FileStream {
   std::FILE* out_ = nullptr;
 };
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -68,4 +68,4 @@ CallersFloatEnvironment::~CallersFloatEnvironment() {
   if (changed_) set();
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

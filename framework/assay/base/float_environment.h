@@ -39,4 +39,4 @@ class CallersFloatEnvironment {
   bool changed_;
 };
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -16,4 +16,4 @@ constexpr std::uint64_t fnv1a(std::string_view text, std::uint64_t start = kFnvS
   return hash;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

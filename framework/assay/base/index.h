@@ -19,4 +19,4 @@ inline std::vector<std::int64_t> spread_indices(std::int64_t n, std::int64_t mos
   return chosen;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -7,4 +7,4 @@ namespace assay::inline v0_2 {
 __extension__ typedef __int128 Int128;
 __extension__ typedef unsigned __int128 UInt128;
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -26,4 +26,4 @@ void Interruptible::ask_whether_to_go_on() {
   innermost->ask_();
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

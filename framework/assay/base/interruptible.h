@@ -25,4 +25,4 @@ class Interruptible {
   std::chrono::steady_clock::time_point next_;
 };
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -171,4 +171,4 @@ Json parse_json(const std::string& text, const std::string& source, Controls con
   }
 }
 
-}  // namespace assay::inline v0_2::json
+}  // namespace assay::json

@@ -80,4 +80,4 @@ std::optional<std::int64_t> count_of(const Json& object, const char* key, const 
 const Json& list_in(const Json& object, const char* key, const std::string& where,
                     std::string_view wanted = "a list");
 
-}  // namespace assay::inline v0_2::json
+}  // namespace assay::json

@@ -18,4 +18,4 @@ void prefer_huge_pages(void* memory, std::size_t bytes) {
   (void)madvise(first, end - begin, MADV_HUGEPAGE);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -53,4 +53,4 @@ struct UninitialisedAllocator {
 template <typename T>
 using LargeArray = std::vector<T, UninitialisedAllocator<T>>;
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -77,4 +77,4 @@ void parallel_ranges(std::int64_t count, int threads,
   });
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -47,4 +47,4 @@ void parallel_sort(std::vector<T>& all, int threads, const Less& less) {
   }
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

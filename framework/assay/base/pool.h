@@ -56,4 +56,4 @@ class Pool {
   std::size_t made_ = 0;
 };
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

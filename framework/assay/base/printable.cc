@@ -141,4 +141,4 @@ std::string printable_json(std::string json) {
   return out;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -41,4 +41,4 @@ std::string printable_sentence(std::string_view text);
 // characters, and this function escapes the others. The values stay the same.
 std::string printable_json(std::string json);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -458,4 +458,4 @@ std::optional<std::string> LineProcess::ask(std::string_view line) {
   }
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -80,4 +80,4 @@ class LineProcess {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

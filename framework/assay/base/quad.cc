@@ -33,4 +33,4 @@ Quad tanh(Quad x) { return binary128_tanh(x); }
 Quad erfc(Quad x) { return binary128_erfc(x); }
 #endif
 
-}  // namespace assay::inline v0_2::quad
+}  // namespace assay::quad

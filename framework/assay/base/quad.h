@@ -30,4 +30,4 @@ inline Quad abs(Quad x) { return x < 0 ? -x : x; }
 inline bool is_finite(Quad x) { return x - x == 0; }
 
 }  // namespace quad
-}  // namespace assay::inline v0_2
+}  // namespace assay

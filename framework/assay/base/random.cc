@@ -78,4 +78,4 @@ double Random::normal() {
   return pair.first;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -54,4 +54,4 @@ class Random {
   bool has_word_ = false, has_normal_ = false;
 };
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

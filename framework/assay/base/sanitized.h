@@ -21,4 +21,4 @@ inline constexpr bool kThreadSanitizer = false;
 #endif
 #endif
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -68,4 +68,4 @@ std::string sha256(std::string_view text) {
   return digits;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -9,4 +9,4 @@ namespace assay::inline v0_2 {
 // Returns the hash of a text in 64 lower-case hexadecimal digits.
 std::string sha256(std::string_view text);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -141,4 +141,4 @@ void keep_mode(const std::string& path) {
   modes().of[absolute(path)] = status.st_mode & 0777;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -33,4 +33,4 @@ class TemporaryFile {
 // Announces that the file at this path is about to be removed. A new file there will get its mode.
 void keep_mode(const std::string& path);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

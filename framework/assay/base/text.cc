@@ -251,4 +251,4 @@ std::vector<std::string> shell_words(std::string_view line) {
   return words;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -108,4 +108,4 @@ std::string shell_word(std::string_view word);
 // Refusal if a quote is not closed.
 std::vector<std::string> shell_words(std::string_view line);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -11,4 +11,4 @@ UnsyncedWrites::UnsyncedWrites() { ++alive; }
 UnsyncedWrites::~UnsyncedWrites() { --alive; }
 bool UnsyncedWrites::active() { return alive > 0; }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

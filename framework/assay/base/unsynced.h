@@ -14,4 +14,4 @@ class UnsyncedWrites {
   static bool active();  // true if an object of this class lives on this thread
 };
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -20,4 +20,4 @@ std::string unknown_word(std::string_view kind, std::string_view word,
                    joined(known));
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

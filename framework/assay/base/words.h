@@ -86,4 +86,4 @@ const auto& row_named(std::string_view kind, const Rows& rows, std::string_view 
   refuse(unknown_word(kind, name, names_of(rows)));
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -90,4 +90,4 @@ Detection AttentionDetector::detect(std::span<const ElementChange> changes) cons
   return all;
 }
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

@@ -30,4 +30,4 @@ class AttentionDetector {
   const Tensor* output_;
 };
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

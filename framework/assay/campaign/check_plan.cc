@@ -77,4 +77,4 @@ Plan check_plan(UncheckedPlan unchecked) {
   return plan;
 }
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

@@ -31,4 +31,4 @@ struct UncheckedPlan {
 // Refusal, which begins with the cell's place.
 Plan check_plan(UncheckedPlan unchecked);
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

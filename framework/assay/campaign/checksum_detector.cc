@@ -416,4 +416,4 @@ std::optional<ChecksumDetector::ChangedChecksum> ChecksumDetector::detect_checks
   return result;
 }
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

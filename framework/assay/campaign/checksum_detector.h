@@ -88,4 +88,4 @@ class ChecksumDetector {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

@@ -44,4 +44,4 @@ CleanCounts CleanRows::counts() const {
   return counts;
 }
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

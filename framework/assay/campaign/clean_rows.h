@@ -32,4 +32,4 @@ class CleanRows {
   abft::ZTally z_;
 };
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

@@ -112,4 +112,4 @@ Detection MatrixDetector::detect(std::span<const ElementChange> changes,
   return checksums_ ? checksums_->detect(changes, before_cast) : elements_->detect(changes);
 }
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

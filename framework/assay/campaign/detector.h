@@ -39,4 +39,4 @@ class MatrixDetector {
   std::optional<ElementDetector> elements_;
 };
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

@@ -122,4 +122,4 @@ Detection ElementDetector::detect(std::span<const ElementChange> changes) const 
   return detection;
 }
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

@@ -47,4 +47,4 @@ class ElementDetector {
   std::int64_t mismatches_ = 0, special_ = 0, forgiven_ = 0;
 };
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

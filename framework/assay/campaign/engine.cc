@@ -190,4 +190,4 @@ std::vector<std::int64_t> blocks_of_shard(std::int64_t count, int shard, int sha
   return mine;
 }
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

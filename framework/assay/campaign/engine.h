@@ -67,4 +67,4 @@ class Campaign {
 // block, beginning with block shard - 1. Shards are counted from 1.
 std::vector<std::int64_t> blocks_of_shard(std::int64_t count, int shard, int shards);
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

@@ -89,4 +89,4 @@ std::uint16_t flip_bin(const simd::FlipCheck& c, const Format& format, std::uint
                         (doubtful ? simd::kFlipDoubtful : 0));
 }
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

@@ -13,4 +13,4 @@ namespace assay::inline v0_2::campaign {
 std::uint16_t flip_bin(const simd::FlipCheck& check, const Format& format, std::uint64_t bits,
                        int bit);
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

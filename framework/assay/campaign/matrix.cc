@@ -113,4 +113,4 @@ void settle_result(const Plan& plan, Cell& cell) {
   cell.rows = output.size() / columns_of(output);
 }
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

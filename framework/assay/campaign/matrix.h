@@ -44,4 +44,4 @@ Matrix make_matrix(const Plan& plan, const Cell& cell, std::int64_t index,
 // Refusal if that result cannot be drawn or computed.
 void settle_result(const Plan& plan, Cell& cell);
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

@@ -145,4 +145,4 @@ void set_fingerprint(Plan& plan, const std::vector<std::string>& digests) {
   plan.fingerprint = digest(plan.canonical);
 }
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

@@ -135,4 +135,4 @@ void check_cell(const Cell& cell);
 // the plan reads, so that changed data also change the fingerprint.
 void set_fingerprint(Plan& plan, const std::vector<std::string>& digests);
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

@@ -154,4 +154,4 @@ std::vector<std::string> variants_left_out(const Plan& plan,
   return left_out;
 }
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

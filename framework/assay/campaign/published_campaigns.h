@@ -50,4 +50,4 @@ std::vector<Comparison> compare_published(const Plan& plan, const std::vector<Ce
 std::vector<std::string> variants_left_out(const Plan& plan,
                                            const std::vector<PublishedRate>& published);
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

@@ -213,4 +213,4 @@ double split_confidence(double confidence, std::int64_t looks) {
   return 1 - (1 - confidence) / static_cast<double>(looks);
 }
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

@@ -71,8 +71,8 @@ double upper_bound_by_clusters(const ClusteredRate& rate, double confidence);
 // then hold with `confidence`, whichever of them ends the campaign (Bonferroni).
 double split_confidence(double confidence, std::int64_t looks);
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign
 
 namespace assay::inline v0_2 {
 using campaign::Rate;
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -167,4 +167,4 @@ BlockTally load_block(const std::string& path, const BlockAddress& block, const 
   return read_block(path, block, plan.fingerprint);
 }
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

@@ -50,4 +50,4 @@ std::vector<std::string> merged_blocks(const std::vector<std::string>& dirs,
 // Reads a block from one of the paths that merged_blocks() returned.
 BlockTally load_block(const std::string& path, const BlockAddress& block, const Plan& plan);
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

@@ -210,4 +210,4 @@ std::vector<RocPoint> roc(const GateResult& gate) {
   return points;
 }
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

@@ -102,4 +102,4 @@ CellResult cell_result(const Plan& plan, std::size_t cell, const BlockTally& tal
 // kPreciseMatrices matrices. Call it after a block with Campaign::is_look().
 bool is_precise(const Cell& cell, const CellResult& result);
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

@@ -252,4 +252,4 @@ struct RowChecks {
   }
 };
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

@@ -50,4 +50,4 @@ struct SavedCampaign {
   std::vector<SavedCell> cells;
 };
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

@@ -383,4 +383,4 @@ void run_trials(const Plan& plan, const Cell& cell, std::size_t fault, std::int6
   }
 }
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

@@ -31,4 +31,4 @@ void run_trials(const Plan& plan, const Cell& cell, std::size_t fault, std::int6
                 const Matrix& matrix, const std::vector<MatrixDetector>& gates, std::size_t s,
                 BlockTally& tally);
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

@@ -223,4 +223,4 @@ void append(BlockTally& a, BlockTally&& b) {
   add(a.fault_ratios, b.fault_ratios);
 }
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

@@ -94,4 +94,4 @@ BlockTally parse_block(std::string_view text, const BlockAddress& address,
 // Appends the matrices of b to those of a, and adds its histograms.
 void append(BlockTally& a, BlockTally&& b);
 
-}  // namespace assay::inline v0_2::campaign
+}  // namespace assay::campaign

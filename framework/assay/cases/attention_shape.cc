@@ -69,4 +69,4 @@ AttentionShape attention_shape(const Case& c) {
   return a;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -35,4 +35,4 @@ struct AttentionShape {
 // although the attention is not causal.
 AttentionShape attention_shape(const Case& test_case);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -169,4 +169,4 @@ bool is_case_name(std::string_view name) {
   return true;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -193,4 +193,4 @@ bool is_case_character(char c);
 // word.
 bool is_case_name(std::string_view name);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -50,4 +50,4 @@ std::string why_no_epilogue(const Epilogue& e, const Format& output, const Shape
   return why;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

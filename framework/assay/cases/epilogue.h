@@ -35,4 +35,4 @@ std::string why_no_accumulator(const Format& format, const Shape& accumulator, c
 std::string why_no_residual(const Format& format, const Shape& residual, const Format& output,
                             const Shape& shape);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -95,4 +95,4 @@ std::vector<double> matmul_bias(const Case& c) {
   return c.inputs.count("bias") != 0 ? c.input("bias").view().values() : std::vector<double>();
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

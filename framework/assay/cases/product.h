@@ -26,4 +26,4 @@ TensorView matmul_matrix(const Case& test_case, const std::string& name, std::in
 // bias.
 std::vector<double> matmul_bias(const Case& test_case);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

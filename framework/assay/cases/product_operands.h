@@ -34,4 +34,4 @@ struct ProductOperands {
 // input a or b.
 ProductOperands product_operands(const Case& test_case);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

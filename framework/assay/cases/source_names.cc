@@ -51,4 +51,4 @@ std::string source_name_of(const std::string& case_name,
   return fits ? *said : case_name;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

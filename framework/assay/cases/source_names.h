@@ -39,4 +39,4 @@ std::string distinct_word(std::string_view word);
 std::string source_name_of(const std::string& case_name,
                            const std::map<std::string, Attribute>& attributes);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -292,4 +292,4 @@ bool is_masked(const Format& f, std::uint64_t before, std::uint64_t after) {
   return ordinal(f, before) == ordinal(f, after);
 }
 
-}  // namespace assay::inline v0_2::fault
+}  // namespace assay::fault

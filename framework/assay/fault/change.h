@@ -112,8 +112,8 @@ std::optional<std::uint64_t> change_bits(const Change& change, const Format& for
 // both times.
 bool is_masked(const Format& format, std::uint64_t before, std::uint64_t after);
 
-}  // namespace assay::inline v0_2::fault
+}  // namespace assay::fault
 
 namespace assay::inline v0_2 {
 using fault::is_masked;
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -177,4 +177,4 @@ Injection inject(Tensor& output, const FaultSpec& spec, std::uint64_t stream) {
   return done;
 }
 
-}  // namespace assay::inline v0_2::fault
+}  // namespace assay::fault

@@ -55,10 +55,10 @@ struct Injection {
 // positions_of() does.
 Injection inject(Tensor& output, const FaultSpec& spec, std::uint64_t stream);
 
-}  // namespace assay::inline v0_2::fault
+}  // namespace assay::fault
 
 namespace assay::inline v0_2 {
 using fault::Flip;
 using fault::inject;
 using fault::Injection;
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -280,4 +280,4 @@ FaultSpec parse_fault(std::string_view text) {
   return spec;
 }
 
-}  // namespace assay::inline v0_2::fault
+}  // namespace assay::fault

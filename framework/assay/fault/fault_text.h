@@ -45,9 +45,9 @@ FaultSpec parse_fault(std::string_view text);
 // Returns the words of a fault's text, one per line, for `assay list faults`.
 std::vector<std::string> fault_help();
 
-}  // namespace assay::inline v0_2::fault
+}  // namespace assay::fault
 
 namespace assay::inline v0_2 {
 using fault::FaultSpec;
 using fault::parse_fault;
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -248,4 +248,4 @@ Mutated mutate(const Mutation& mutation, const Case& c, const Tensor& output) {
   return changed;
 }
 
-}  // namespace assay::inline v0_2::fault
+}  // namespace assay::fault

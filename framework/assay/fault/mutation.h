@@ -50,10 +50,10 @@ struct Matrices {
 // no matrices.
 Matrices matrices_of(const Tensor& tensor);
 
-}  // namespace assay::inline v0_2::fault
+}  // namespace assay::fault
 
 namespace assay::inline v0_2 {
 using fault::mutate;
 using fault::Mutation;
 using fault::mutations;
-}  // namespace assay::inline v0_2
+}  // namespace assay

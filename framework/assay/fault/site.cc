@@ -166,4 +166,4 @@ std::int64_t place_of(Site site, std::int64_t every, std::int64_t columns, std::
   }
 }
 
-}  // namespace assay::inline v0_2::fault
+}  // namespace assay::fault

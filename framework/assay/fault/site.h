@@ -59,4 +59,4 @@ std::vector<std::int64_t> place_positions(Site site, std::int64_t every, std::in
 // Returns the number of the place that holds the element at a row-major position.
 std::int64_t place_of(Site site, std::int64_t every, std::int64_t columns, std::int64_t position);
 
-}  // namespace assay::inline v0_2::fault
+}  // namespace assay::fault

@@ -275,4 +275,4 @@ void encode_array(const Format& f, const double* from, std::size_t n, std::byte*
   });
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

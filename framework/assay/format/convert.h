@@ -77,4 +77,4 @@ inline void store_element(const Format& format, std::byte* at, std::uint64_t bit
   }
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -616,4 +616,4 @@ std::string complex_text(const Format& f, std::uint64_t real, std::uint64_t imag
                    part.storage_bytes * 2, imaginary, part.storage_bytes * 2);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

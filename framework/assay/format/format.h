@@ -176,4 +176,4 @@ std::string complex_text(const Format& format, std::uint64_t real, std::uint64_t
 // Returns the name of a rounding mode, such as "nearest_even".
 std::string_view rounding_name(Rounding rounding);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -19,4 +19,4 @@ double NearestRounding::next_by_order(double x) const {
   return decode(format_, *at_ordinal(format_, *ordinal(format_, encode(format_, x)) + 1));
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -56,4 +56,4 @@ class NearestRounding {
   simd::LastDigits digits_;
 };
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -32,4 +32,4 @@ std::optional<Rounding> find_rounding(std::string_view name) {
   return row != nullptr ? std::optional(row->rounding) : std::nullopt;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -21,4 +21,4 @@ std::span<const RoundingRow> deterministic_rounding_rows();
 // Returns the mode with this name, as rounding_name() writes it. Empty for another word.
 std::optional<Rounding> find_rounding(std::string_view name);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -65,4 +65,4 @@ std::span<const Format> formats() { return rows::kFormats; }
 
 std::span<const Format> complex_formats() { return rows::kComplexFormats; }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -62,4 +62,4 @@ std::span<const Format> formats();
 // properties are those of the part's row.
 std::span<const Format> complex_formats();
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

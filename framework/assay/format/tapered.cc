@@ -55,4 +55,4 @@ std::uint64_t exponent_bits(const Format& f, std::uint64_t bits) {
   return ((std::uint64_t{1} << fields.exponent_bits) - 1) << (f.padding + fields.mantissa_bits);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

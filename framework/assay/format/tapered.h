@@ -22,4 +22,4 @@ const std::vector<TaperedEntry>& tapered_table();
 // exponent. In a tapered format the mask depends on the element.
 std::uint64_t exponent_bits(const Format& format, std::uint64_t bits);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -206,4 +206,4 @@ BaselineComparison compare_with_baseline(GateReport& report, const Baseline& bas
   return result;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

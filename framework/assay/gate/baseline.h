@@ -62,4 +62,4 @@ struct BaselineComparison {
 BaselineComparison compare_with_baseline(GateReport& report, const Baseline& baseline,
                                          const IsChosen& is_chosen);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

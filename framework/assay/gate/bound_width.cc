@@ -72,4 +72,4 @@ DerivedTolerance explained_tolerance(const Case& c) {
   return tolerance;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -33,4 +33,4 @@ std::string times_text(double times);
 // times as large as the expected error the tolerance is.
 DerivedTolerance explained_tolerance(const Case& test_case);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -375,4 +375,4 @@ std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
   return chosen;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -107,4 +107,4 @@ std::optional<Bound> chance_bound(const Case& test_case, const Format& output,
 ChosenBound default_bound(const Case& test_case, const Format& output, const BoundRequest& request,
                           const std::string& why_no_own);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -156,4 +156,4 @@ void name_output(CaseReport& report, const Case& c, const std::string& output) {
   for (Verdict& v : report.verdicts) v.notes.push_back("judged only by standards: " + why);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -58,4 +58,4 @@ IndexSource index_source(const Case& test_case, std::string_view standard);
 // it.
 void name_output(CaseReport& report, const Case& test_case, const std::string& output);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

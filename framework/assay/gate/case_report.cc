@@ -132,4 +132,4 @@ CaseReport report_of(const Case& c) {
   return report;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

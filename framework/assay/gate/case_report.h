@@ -164,4 +164,4 @@ MutationScore mutation_score(const GateReport& report);
 // untrusted.
 int exit_code(Outcome outcome);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -107,4 +107,4 @@ std::string_view outcome_verb(Outcome outcome) {
   return kWords[static_cast<std::size_t>(outcome)];
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

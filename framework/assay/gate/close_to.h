@@ -41,4 +41,4 @@ std::string closeness_text(const BoundRequest& request, std::string_view what, b
 // Returns "passes", "fails", "cannot be trusted" or "cannot be compared".
 std::string_view outcome_verb(Outcome outcome);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -104,4 +104,4 @@ DigitSums::Totals DigitSums::totals() const {
   return all;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

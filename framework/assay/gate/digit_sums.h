@@ -86,4 +86,4 @@ class DigitSums {
   std::unique_ptr<double[]> entries_;
 };
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

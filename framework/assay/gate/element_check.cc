@@ -548,4 +548,4 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& format,
   return checks;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

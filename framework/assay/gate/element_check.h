@@ -71,4 +71,4 @@ std::vector<ElementCheck> element_checks(const Case& test_case, const Format& ou
 std::vector<Verdict> judge_by(const std::vector<ElementCheck>& checks, const TensorView& output,
                               const TensorView& expected, const JudgeOptions& options = {});
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -404,4 +404,4 @@ std::vector<double> expected_squares(const ExpectedErrors& errors,
   return squares;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

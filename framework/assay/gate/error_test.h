@@ -45,4 +45,4 @@ double expected_rms(const ExpectedErrors& errors, const Tensor& golden, const Fo
 std::vector<double> expected_squares(const ExpectedErrors& errors,
                                      const std::vector<double>& expected);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -293,4 +293,4 @@ bool needs_inputs(const Case& header, const GateRequest& request) {
       standards, [&](const std::string& s) { return needs_operands(s, request.bounds.custom); });
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

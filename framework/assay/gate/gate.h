@@ -80,4 +80,4 @@ std::vector<Verdict> gate_tensors(const TensorView& output, const TensorView& ex
 // the case without its data: its operator and attributes.
 bool needs_inputs(const Case& header, const GateRequest& request);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -103,4 +103,4 @@ std::vector<std::string> mark_known_failures(GateReport& report,
   return unused;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -34,4 +34,4 @@ std::vector<std::string> mark_known_failures(GateReport& report,
                                              const std::vector<KnownFailure>& list,
                                              const std::string& today);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

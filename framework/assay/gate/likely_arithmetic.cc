@@ -495,4 +495,4 @@ std::string likely_arithmetic(const Case& c, const Machine& machine, const Tenso
   return errors_as_large(s, machine, threads);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -33,4 +33,4 @@ std::string likely_arithmetic(const Case& test_case, const Machine& machine,
                               const TensorView& output, const Tensor& golden, const ErrorTest& test,
                               int threads);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -39,4 +39,4 @@ AbftVerdict gate_product(const ProductOperands& product, const TensorView& outpu
   return abft::check_product(product, output, checksums.options, residual);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

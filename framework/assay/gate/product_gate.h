@@ -13,4 +13,4 @@ namespace assay::inline v0_2 {
 AbftVerdict gate_product(const ProductOperands& product, const TensorView& output,
                          const GateRequest& request, const Residual& residual = {});
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

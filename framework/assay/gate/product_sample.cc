@@ -35,4 +35,4 @@ ProductSample sample_of_product(const Case& c, std::int64_t side) {
   return sample;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -19,4 +19,4 @@ struct ProductSample {
 // All K terms are kept. The sample has neither a golden result nor recorded outputs.
 ProductSample sample_of_product(const Case& test_case, std::int64_t side);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -57,4 +57,4 @@ ReferenceImplementation find_reference_implementation(const Case& c, const GateR
                 joined(keys_of(found)))};
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -20,4 +20,4 @@ ReferenceImplementation find_reference_implementation(const Case& test_case,
                                                       const GateRequest& request,
                                                       const Origin& origin);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -36,4 +36,4 @@ const Machine* machine_behind(const Case& c, const GateRequest& request, const O
   return of_case ? &machine_named(*of_case) : nullptr;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -78,4 +78,4 @@ struct Origin {
 const Machine* machine_behind(const Case& test_case, const GateRequest& request,
                               const Origin& origin);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -100,4 +100,4 @@ std::vector<Verdict> judge_sampled(const Case& c, const TensorView& output,
   return verdicts;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

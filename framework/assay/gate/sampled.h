@@ -19,4 +19,4 @@ std::vector<Verdict> judge_sampled(const Case& test_case, const TensorView& outp
                                    const GateRequest& request, const Origin& origin,
                                    CaseReport& report);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

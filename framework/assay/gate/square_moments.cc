@@ -81,4 +81,4 @@ void BlockMoments::raise(const BlockMoments& other, std::size_t i) {
   jump[i] = std::max(jump[i], other.jump[i]);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -53,4 +53,4 @@ class BlockMoments {
   std::vector<double> mean, variance, jump, mean_error;
 };
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

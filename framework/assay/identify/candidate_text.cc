@@ -144,4 +144,4 @@ std::vector<MachineRow> rows_like(const Sums& s, const Candidate& c) {
   return rows;
 }
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

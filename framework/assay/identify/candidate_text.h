@@ -38,4 +38,4 @@ struct MachineRow {
 // their canonical() forms (space.h) are the same.
 std::vector<MachineRow> rows_like(const Sums& sums, const Candidate& candidate);
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

@@ -102,4 +102,4 @@ std::optional<Decision> what_decides(const Sums& s, const std::vector<Candidate>
   return decision;
 }
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

@@ -40,4 +40,4 @@ struct Decision {
 std::optional<Decision> what_decides(const Sums& sums, const std::vector<Candidate>& fits,
                                      int threads);
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

@@ -75,4 +75,4 @@ std::vector<KSplit> rare_splits(const Sums& s) {
   return all;
 }
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

@@ -21,4 +21,4 @@ std::vector<KSplit> rare_splits(const Sums& sums);
 // The numbers of parts to which pieces may be dealt. 0 means that each piece is a part.
 inline constexpr std::array<std::int64_t, 10> kDealtParts = {0, 2, 3, 4, 5, 6, 7, 8, 12, 16};
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

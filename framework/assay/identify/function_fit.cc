@@ -414,4 +414,4 @@ std::string function_text(const FunctionReport& report, const Case& c, const Ten
   return rows.size() > 1 ? out + columns_text(rows) : out;
 }
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

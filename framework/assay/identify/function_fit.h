@@ -97,4 +97,4 @@ FunctionReport identify_function(const Case& test_case, const Tensor& output, in
 std::string function_text(const FunctionReport& report, const Case& test_case,
                           const Tensor& output);
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

@@ -337,4 +337,4 @@ Doubts doubts_about(const Sums& s, const SearchResult& result, int threads) {
   return doubts;
 }
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

@@ -31,4 +31,4 @@ struct Doubts {
 };
 Doubts doubts_about(const Sums& sums, const SearchResult& result, int threads);
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

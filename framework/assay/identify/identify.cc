@@ -237,4 +237,4 @@ std::vector<Finding> identify(const std::vector<Recorded>& outputs, const Option
   return findings;
 }
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

@@ -76,4 +76,4 @@ struct Options {
 };
 std::vector<Finding> identify(const std::vector<Recorded>& outputs, const Options& options = {});
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

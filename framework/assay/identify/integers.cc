@@ -126,4 +126,4 @@ Finding identify_integers(const Case& c, Finding f, int threads) {
   return f;
 }
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

@@ -14,4 +14,4 @@ bool sums_in_int32(const Case& test_case);
 // accepts it.
 Finding identify_integers(const Case& test_case, Finding finding, int threads);
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

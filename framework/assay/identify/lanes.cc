@@ -467,4 +467,4 @@ std::vector<char> agreeing(const Sums& s, AllOperands& operands,
   return agree;
 }
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

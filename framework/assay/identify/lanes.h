@@ -77,4 +77,4 @@ std::vector<char> agreeing(const Sums& sums, AllOperands& operands,
                            std::span<const Candidate> candidates,
                            std::span<const std::int64_t> elements, int threads);
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

@@ -603,4 +603,4 @@ Nearest nearest_model(const Sums& s, int threads) {
   return nearest;
 }
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

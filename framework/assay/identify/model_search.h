@@ -90,4 +90,4 @@ std::vector<Rival> rivals_of(const Sums& sums, const SearchResult& result, int t
 std::vector<Evidence> evidence_for(const Sums& sums, const Candidate& candidate, int threads);
 Nearest nearest_model(const Sums& sums, int threads);
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

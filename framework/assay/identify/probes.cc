@@ -118,4 +118,4 @@ std::vector<Case> probes(const Format& format, const Format* output, std::uint64
   return cases;
 }
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

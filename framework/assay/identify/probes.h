@@ -32,4 +32,4 @@ bool can_be_probed(const Format& format);
 std::vector<Case> probes(const Format& format, const Format* output, std::uint64_t seed,
                          const std::optional<ProbeShape>& shape = std::nullopt);
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

@@ -389,4 +389,4 @@ std::optional<double> QuickSum::part(std::int64_t n, const double* a, const doub
   return c;
 }
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

@@ -78,4 +78,4 @@ class QuickSum {
   double infinite_;                     // aligned sums of at least this size are infinite
 };
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

@@ -294,4 +294,4 @@ Finding identify_reduction(const Case& c, Finding finding, int threads) {
   return f;
 }
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

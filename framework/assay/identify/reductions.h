@@ -10,4 +10,4 @@ namespace assay::inline v0_2::identify {
 // of kernels. `finding` names the output. Returns it with the result.
 Finding identify_reduction(const Case& test_case, Finding finding, int threads);
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

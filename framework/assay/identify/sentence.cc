@@ -196,4 +196,4 @@ std::string sentence_of(std::string words) {
   return words + ".";
 }
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

@@ -28,4 +28,4 @@ std::string order_in_words(const std::map<std::string, Attribute>& parameters);
 // Returns the words as a sentence: with a capital letter at the beginning, and a full stop.
 std::string sentence_of(std::string words);
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

@@ -273,4 +273,4 @@ std::vector<Candidate> grid(const Sums& s, const Conversion& conversion, bool sm
   return all;
 }
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

@@ -70,4 +70,4 @@ std::vector<Candidate> row_candidates(const Sums& sums, const Conversion& conver
 // known hardware.
 std::vector<Candidate> grid(const Sums& sums, const Conversion& conversion, bool small);
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

@@ -301,4 +301,4 @@ std::vector<Candidate> with_rare_parameters(const Sums& s, const Candidate& c) {
   return all;
 }
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

@@ -29,4 +29,4 @@ std::vector<Candidate> neighbours(const Sums& sums, const Candidate& candidate,
 // unusual data exercise: floors of emax and flushing of subnormals.
 std::vector<Candidate> with_rare_parameters(const Sums& sums, const Candidate& candidate);
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

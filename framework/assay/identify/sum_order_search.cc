@@ -499,4 +499,4 @@ SumOrderFinding find_sum_order(const std::vector<RecordedSums>& recordings, int 
   return Search(recordings, threads).run();
 }
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

@@ -79,4 +79,4 @@ inline constexpr double kMostByChance = 1e-3;
 // - No sum is finite.
 SumOrderFinding find_sum_order(const std::vector<RecordedSums>& recordings, int threads = 0);
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

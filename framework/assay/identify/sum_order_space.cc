@@ -195,4 +195,4 @@ SumOrderSpace::SumOrderSpace(std::int64_t n) {
   }
 }
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

@@ -38,4 +38,4 @@ struct SumOrderSpace {
   std::vector<SumStage> in_block, second;
 };
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

@@ -407,4 +407,4 @@ bool Trial::agrees(std::int64_t element) const {
   return is_recorded(sums_, candidate_, element, sum(element));
 }
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

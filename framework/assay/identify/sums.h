@@ -139,4 +139,4 @@ class Trial {
   std::optional<KOrder> order_;
 };
 
-}  // namespace assay::inline v0_2::identify
+}  // namespace assay::identify

@@ -109,4 +109,4 @@ std::string tolerance_that_sees(const Verdict& v,
                                 : formatted("{} % of what is not zero", short_number(100 * share)));
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

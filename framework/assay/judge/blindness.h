@@ -49,4 +49,4 @@ std::string blind_words(const Verdict& verdict);
 std::string tolerance_that_sees(const Verdict& verdict,
                                 const std::function<std::vector<double>()>& sizes);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

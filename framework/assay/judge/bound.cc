@@ -338,4 +338,4 @@ bool needs_operands(std::string_view name, std::span<const CustomStandard> custo
   return s != nullptr && s->growth != Growth::kNone;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -130,4 +130,4 @@ std::vector<std::string> standard_words(std::string_view text);
 // dropout, the probabilities of draws, or the tensor that indices point into.
 bool needs_operands(std::string_view standard, std::span<const CustomStandard> custom = {});
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -236,4 +236,4 @@ ElementFindings judge_complex(const TensorView& actual, const TensorView& expect
   return found;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

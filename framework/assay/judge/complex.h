@@ -31,4 +31,4 @@ ElementFindings judge_complex(const TensorView& actual, const TensorView& expect
                               const Bound& bound, const JudgeOptions& options, bool metrics,
                               std::int64_t offset, std::int64_t begin, std::int64_t end);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

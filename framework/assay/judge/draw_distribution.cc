@@ -629,4 +629,4 @@ Verdict judge_distribution(const TensorView& actual, const TensorView& expected,
                                   spec.text(), verdict.tests.size(), least));
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

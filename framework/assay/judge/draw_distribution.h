@@ -73,4 +73,4 @@ std::string complete_law(Bound& bound,
 Verdict judge_distribution(const TensorView& actual, const TensorView& expected, const Bound& bound,
                            const JudgeOptions& options);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

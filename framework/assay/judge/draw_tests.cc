@@ -248,4 +248,4 @@ double binomial_p_value(std::int64_t count, std::int64_t n, double share, double
   return at_most_one(2 * std::min(at_least, at_most));
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -73,4 +73,4 @@ double binomial_p_value(std::int64_t count, std::int64_t n, double share, double
 // function_test() fails the draws at this limit.
 double function_resolution(std::int64_t n, double limit);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

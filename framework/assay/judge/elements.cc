@@ -588,4 +588,4 @@ void judge_elements(const TensorView& actual, const TensorView& expected, const 
   judge_by([&](std::int64_t begin, std::int64_t end) { return elements.run(begin, end); });
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

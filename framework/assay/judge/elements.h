@@ -15,4 +15,4 @@ void judge_elements(const TensorView& actual, const TensorView& expected, const 
                     const JudgeOptions& options, const MetricsRequest& wanted, std::int64_t offset,
                     ElementFindings& found);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -118,4 +118,4 @@ void compare_nan_bits(MetricsPass& metrics, const TensorView& actual, const Tens
   }
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -60,4 +60,4 @@ std::uint64_t expected_bits(const Format& output, const TensorView& expected, st
 void compare_nan_bits(MetricsPass& metrics, const TensorView& actual, const TensorView& expected,
                       std::int64_t first, std::size_t n, const double* a, const double* e);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

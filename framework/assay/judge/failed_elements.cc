@@ -188,4 +188,4 @@ std::string FailedElements::whole_lines(const Positions& positions) const {
   return looks_at_all() ? whole_lines_text(positions, shape()) : "";
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -145,4 +145,4 @@ class FailedElements {
   std::optional<ElementSample> first_, tried_, right_;
 };
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

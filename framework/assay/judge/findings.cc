@@ -232,4 +232,4 @@ void settle(Verdict& verdict, ElementFindings found,
   settle_nans(verdict, found.expected_nans, found.equal_nans);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -79,4 +79,4 @@ void settle(Verdict& verdict, ElementFindings findings,
             const std::optional<StatisticsResult>& statistics, bool metrics,
             const std::function<std::vector<double>()>& sizes);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

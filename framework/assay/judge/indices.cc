@@ -380,4 +380,4 @@ Verdict judge_indices(const TensorView& actual, const TensorView& expected, cons
                 others == 0 ? "none" : grouped(others)));
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

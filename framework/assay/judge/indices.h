@@ -51,4 +51,4 @@ bool judges_single_elements(const Bound& bound);
 Verdict judge_indices(const TensorView& actual, const TensorView& expected, const Bound& bound,
                       const JudgeOptions& options);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -58,4 +58,4 @@ double worst_ratio(std::span<const LimitReading> readings) {
   return worst;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

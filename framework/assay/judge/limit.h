@@ -57,4 +57,4 @@ bool all_hold(std::span<const LimitReading> readings);
 // equality.
 double worst_ratio(std::span<const LimitReading> readings);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -164,4 +164,4 @@ std::string location_pattern(const std::vector<std::int64_t>& positions, const S
   return "";
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -41,4 +41,4 @@ struct MismatchMap {
   void merge(const MismatchMap& other);  // adds the counts of another map of the same shape
 };
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

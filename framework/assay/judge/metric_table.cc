@@ -517,4 +517,4 @@ std::optional<double> trivial_statistic(const StatisticSource& source, int times
   }
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

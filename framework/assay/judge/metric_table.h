@@ -198,4 +198,4 @@ std::optional<double> trivial_statistic(const StatisticSource& source, int times
                                         Statistic statistic, double parameter = 0,
                                         double second = 0);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

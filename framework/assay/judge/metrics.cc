@@ -55,4 +55,4 @@ std::pair<std::int64_t, std::int64_t> Histogram::at_least(double size) const {
   return {fewest, most};
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

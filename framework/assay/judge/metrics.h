@@ -111,4 +111,4 @@ struct Metrics {
   Histogram abs_errors, rel_errors, ulps;  // `rel_errors` holds only finite relative errors
 };
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

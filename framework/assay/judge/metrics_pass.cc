@@ -638,4 +638,4 @@ Metrics MetricsPass::result_of(const Bins& bins, std::int64_t no_ulps, Quad sum_
   return m;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

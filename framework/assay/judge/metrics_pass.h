@@ -153,4 +153,4 @@ simd::Ordinals ordinals_of(const Format& format);
 
 inline constexpr auto kMetricsBlock = static_cast<std::int64_t>(MetricsPass::kBlock);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

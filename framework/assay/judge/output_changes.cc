@@ -448,4 +448,4 @@ std::vector<OutputChange> possible_changes(const FailedElements& failed) {
   return ChangeList(failed).all();
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -33,4 +33,4 @@ struct OutputChange {
 // outlive them.
 std::vector<OutputChange> possible_changes(const FailedElements& failed);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -352,4 +352,4 @@ CauseText wrong_tail(const FailedElements& failed) {
           true};
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -33,4 +33,4 @@ CauseText cut_off(const FailedElements& failed);
 // no other cause was found.
 CauseText wrong_tail(const FailedElements& failed);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

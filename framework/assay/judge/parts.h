@@ -53,4 +53,4 @@ inline const double* doubles_of(const TensorView& v, std::int64_t first, std::in
   return room;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

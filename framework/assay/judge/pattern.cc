@@ -167,4 +167,4 @@ FailurePattern failure_pattern(const TensorView& actual, const TensorView& expec
   return {verdict.where, false};
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -47,4 +47,4 @@ FailurePattern failure_pattern(const TensorView& actual, const TensorView& expec
                                const JudgeOptions& options, const Verdict& verdict,
                                const std::vector<std::int64_t>& mismatches);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

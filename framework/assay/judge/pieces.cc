@@ -165,4 +165,4 @@ Verdict PiecewiseJudge::result(const Pass& again) const {
   return verdict;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -86,4 +86,4 @@ class PiecewiseJudge {
   std::vector<std::uint64_t> actual_bits_, expected_bits_;
 };
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -269,4 +269,4 @@ Verdict judge_published(const TensorView& actual, const TensorView& expected, co
   return verdict;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -29,4 +29,4 @@ bool is_published_for(std::string_view standard, const Format& output);
 Verdict judge_published(const TensorView& actual, const TensorView& expected, const Bound& bound,
                         const JudgeOptions& options);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

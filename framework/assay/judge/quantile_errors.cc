@@ -67,4 +67,4 @@ std::optional<TwoErrors> QuantileErrors::at(std::int64_t n, std::int64_t element
   return TwoErrors{error_at(n), error_at(n + 1)};
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -44,4 +44,4 @@ struct QuantileErrors {
   std::optional<TwoErrors> at(std::int64_t n, std::int64_t elements) const;
 };
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -308,4 +308,4 @@ Verdict regate(const SavedResult& saved, const Bound& bound, bool blindness_is_a
   return verdict;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -49,4 +49,4 @@ struct SavedResult {
 // may exceed it, the pass has a note that says so, or becomes kNotComparable if blindness_is_asked.
 Verdict regate(const SavedResult& saved, const Bound& bound, bool blindness_is_asked = false);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -143,4 +143,4 @@ double largest_error(const Bound& bound, const Format& output, double expected, 
   }
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

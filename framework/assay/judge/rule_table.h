@@ -49,4 +49,4 @@ double tolerance_at(const Bound& bound, double expected, double actual = 0);
 // the caller must add the element's own.
 double largest_error(const Bound& bound, const Format& output, double expected, double actual);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

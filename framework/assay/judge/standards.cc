@@ -152,4 +152,4 @@ Standard CustomStandard::view() const {
   return standard;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -108,4 +108,4 @@ struct CustomStandard {
 // below `parameter` are small, and their errors above `second` are counted.
 const Limit* small_value_limit(const Format& output);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -506,4 +506,4 @@ const Limit* small_value_limit(const Format& output) {
   return row != nullptr ? &row->limit : nullptr;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -387,4 +387,4 @@ const CustomStandard* find_custom_standard(std::string_view name,
   refuse("{}: {}", path, unknown_word("standard", of_file, names));
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

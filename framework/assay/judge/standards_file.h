@@ -31,4 +31,4 @@ bool is_in_file(std::string_view standard);
 // Returns standards as the JSON of a file of standards, with the publication of each.
 std::string standards_json(std::span<const Standard> standards);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

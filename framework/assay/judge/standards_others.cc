@@ -355,4 +355,4 @@ constexpr Standard kOtherStandards[] = {
 
 std::span<const Standard> other_standards() { return kOtherStandards; }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -9,4 +9,4 @@ namespace assay::inline v0_2 {
 
 std::span<const Standard> other_standards();
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -439,4 +439,4 @@ StatisticsResult judge_statistics(const TensorView& actual, const TensorView& ex
   return judge_pieces(pieces, limits, options, std::move(other));
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -89,4 +89,4 @@ StatisticsResult judge_statistics(const TensorView& actual, const TensorView& ex
                                   bool round_expected, std::span<const Limit> limits,
                                   const StatisticsOptions& options = {});
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -551,4 +551,4 @@ double error_quantile(const SubjectPieces& pieces, StatisticSubject subject, int
   return rank.between(select());
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -162,4 +162,4 @@ std::vector<QuantileErrors> quantiles_for(const SubjectPieces& pieces, std::int6
 double error_quantile(const SubjectPieces& pieces, StatisticSubject subject, int threads,
                       const Limit& limit, const Metrics& output, const MetricsPass* pass);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -198,4 +198,4 @@ Outcome worst_outcome(const std::vector<Verdict>& verdicts) {
   return worst;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

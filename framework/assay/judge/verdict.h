@@ -144,4 +144,4 @@ Outcome worse(Outcome a, Outcome b);
 // Returns the worst outcome of all verdicts, or kNotComparable if there are no verdicts.
 Outcome worst_outcome(const std::vector<Verdict>& verdicts);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

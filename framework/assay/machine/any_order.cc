@@ -113,4 +113,4 @@ void any_order_errors(const AnyOrderUnit& unit, std::int64_t n, std::int64_t col
   }
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -46,4 +46,4 @@ inline constexpr std::int64_t kAnyOrderColumns = simd::kSummedColumns;
 void any_order_errors(const AnyOrderUnit& unit, std::int64_t n, std::int64_t columns,
                       const double* terms, const double* grids, double* variance, double* drift);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

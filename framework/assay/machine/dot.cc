@@ -388,4 +388,4 @@ void dot_matmul(const DotModel& model, std::int64_t m, std::int64_t n, std::int6
   std::ranges::copy(total, c);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -24,4 +24,4 @@ void dot_matmul(const DotModel& model, std::int64_t m, std::int64_t n, std::int6
 void dot_rows(const DotModel& model, std::int64_t n, std::int64_t k, const double* a,
               const double* b, double* c);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

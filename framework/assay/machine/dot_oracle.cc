@@ -254,4 +254,4 @@ double dot_oracle(const DotModel& model, std::int64_t n, const double* a, std::i
   return static_cast<double>(total);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

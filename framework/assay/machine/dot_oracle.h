@@ -20,4 +20,4 @@ double dot_oracle(const DotModel& model, std::int64_t n, const double* a, std::i
 double dot_part_oracle(const DotModel& model, std::int64_t n, const double* a,
                        std::int64_t a_stride, const double* b, std::int64_t b_stride, double c);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -308,4 +308,4 @@ void exact_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const double* 
   });
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -17,4 +17,4 @@ namespace assay::inline v0_2 {
 void exact_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, const double* b,
                   double* c, int threads = 0);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

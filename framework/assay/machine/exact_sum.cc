@@ -139,4 +139,4 @@ double ExactSum::nearest_quotient(std::uint64_t divisor) const {
   return head.is_negative ? -size : size;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

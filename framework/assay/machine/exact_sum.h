@@ -46,4 +46,4 @@ class ExactSum {
   std::size_t first_ = kLimbs, end_ = 0;
 };
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -78,4 +78,4 @@ bool for_factor_panels(const DotModel& model, const FactorMatrices& of, int thre
   return flushes;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -33,4 +33,4 @@ struct FactorPanel {
 bool for_factor_panels(const DotModel& model, const FactorMatrices& matrices, int threads,
                        const std::function<void(const FactorPanel&)>& body);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

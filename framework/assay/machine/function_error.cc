@@ -202,4 +202,4 @@ double largest_function_error(std::string_view function, const Format& unit) {
   return largest;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -83,4 +83,4 @@ double relative_error(const FunctionError& row, const Format& unit, double x = 0
 // the format `unit`.
 double largest_function_error(std::string_view function, const Format& unit);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

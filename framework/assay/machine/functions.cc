@@ -81,4 +81,4 @@ double erf_float64(double x) {
   return std::copysign(1 - exp_float64(-square) * polynomial(t, simd::kErfcTerms), x);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

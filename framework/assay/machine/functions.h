@@ -13,4 +13,4 @@ double rsqrt_float64(double x);
 double tanh_float64(double x);
 double erf_float64(double x);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -17,4 +17,4 @@ float add_part_sums(const KParts& parts, float x, float y) { return rounded(part
 
 float stored_part(const KParts& parts, float sum) { return rounded(parts.part, sum); }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

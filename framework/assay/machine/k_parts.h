@@ -65,4 +65,4 @@ float add_part_sums(const KParts& parts, float x, float y);
 // Returns the sum of a part, rounded to parts.part.
 float stored_part(const KParts& parts, float sum);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -386,4 +386,4 @@ const DotModel& dot_model(const Machine& machine, const Format& input) {
          joined(names_of(machine.dots, &DotModel::input)), input.name);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -175,4 +175,4 @@ Format accumulator_format(const DotModel& model);
 // that the machine's matrix unit takes.
 const DotModel& dot_model(const Machine& machine, const Format& input);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -351,4 +351,4 @@ std::string machine_json(const MachineRecord& record, const std::vector<DotModel
   return json.dump(1) + "\n";
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

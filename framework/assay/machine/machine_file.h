@@ -44,4 +44,4 @@ const Machine* find_file_machine(std::string_view name);
 std::string machine_json(const MachineRecord& record, const std::vector<DotModel>& dots,
                          Known<bool> bias_first);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -325,4 +325,4 @@ void tiled_product(const DotModel& model, const Kernel& kernel, const Product& p
   });
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

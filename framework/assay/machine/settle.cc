@@ -83,4 +83,4 @@ float settle_aligned(const void* context, int row, int column, std::int64_t begi
                    accumulator);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

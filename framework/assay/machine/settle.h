@@ -26,4 +26,4 @@ float settle_fused(const void* context, int row, int column, std::int64_t begin,
 float settle_aligned(const void* context, int row, int column, std::int64_t begin, std::int64_t end,
                      float accumulator);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -300,4 +300,4 @@ SumErrors sum_errors_oracle(const DotModel& model, std::int64_t m, std::int64_t 
   return errors;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

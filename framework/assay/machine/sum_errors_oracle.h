@@ -15,4 +15,4 @@ SumErrors sum_errors_oracle(const DotModel& model, std::int64_t m, std::int64_t 
                             const std::vector<double>& start, StartOfSum starts, bool without_last,
                             int threads = 0);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

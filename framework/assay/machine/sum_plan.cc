@@ -221,4 +221,4 @@ void SumSchedule::sum(const VectorArithmetic& unit, const VectorArithmetic& seco
   sum_columns(*this, unit, second_unit, w, x, sums);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

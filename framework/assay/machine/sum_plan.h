@@ -102,4 +102,4 @@ class SumSchedule {
   std::vector<Additions> first_, second_;
 };
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

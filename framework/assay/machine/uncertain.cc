@@ -186,4 +186,4 @@ SumErrors sum_errors(const DotModel& model, std::int64_t m, std::int64_t n, std:
   return errors;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -130,4 +130,4 @@ SumErrors sum_errors(const DotModel& model, std::int64_t m, std::int64_t n, std:
                      const std::vector<double>& start, StartOfSum starts, bool without_last,
                      int threads = 0);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

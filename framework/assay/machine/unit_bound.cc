@@ -547,4 +547,4 @@ double Accumulation::largest_element_bound(double size) const {
          (aligned_ ? lost_units_ * std::ldexp(1.0, -kept_) * roundings_ * aligned : 0);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

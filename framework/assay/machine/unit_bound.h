@@ -186,4 +186,4 @@ class Accumulation {
   double promote_square_ = 0, promote_products_ = 0;
 };
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

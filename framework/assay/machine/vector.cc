@@ -388,4 +388,4 @@ double vector_maximum(std::int64_t n, const double* x) {
 }
 float vector_maximum(std::int64_t n, const float* x) { return simd::unit_maximum(at(n), x); }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

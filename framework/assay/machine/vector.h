@@ -79,4 +79,4 @@ void reduce_sum(const VectorArithmetic& unit, ReduceOrder order, std::int64_t ch
 double vector_maximum(std::int64_t n, const double* x);
 float vector_maximum(std::int64_t n, const float* x);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

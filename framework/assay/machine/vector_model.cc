@@ -107,4 +107,4 @@ const VectorFormat& vector_format(const VectorModel& model, const Format& input)
          joined(names_of(model.formats, &VectorFormat::input)), input.name);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

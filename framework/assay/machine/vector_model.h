@@ -51,4 +51,4 @@ const VectorModel& vector_model(const Machine& machine);
 // that the unit takes.
 const VectorFormat& vector_format(const VectorModel& model, const Format& input);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -31,4 +31,4 @@ void transpose(std::int64_t rows, std::int64_t n, const float* from, float* to) 
   simd::transpose(static_cast<std::size_t>(rows), static_cast<std::size_t>(n), from, to);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -115,4 +115,4 @@ void for_lines(const Tensor& x, const AxisExtent& e, int threads, const Body& bo
   });
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

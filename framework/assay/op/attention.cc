@@ -545,4 +545,4 @@ std::vector<Operator> attention_operators() {
        .attention = true}};
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -29,4 +29,4 @@ namespace assay::inline v0_2 {
 // whatever it holds.
 std::vector<Operator> attention_operators();
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

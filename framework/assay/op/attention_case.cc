@@ -30,4 +30,4 @@ std::vector<double> transposed(std::int64_t rows, std::int64_t columns,
   return to;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -31,4 +31,4 @@ std::vector<double> matrix_rows(const Tensor& tensor, std::int64_t batch, std::i
 std::vector<double> transposed(std::int64_t rows, std::int64_t columns,
                                const std::vector<double>& from);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -259,4 +259,4 @@ ExpectedErrors attention_errors(const Case& c, const Machine& machine, int threa
   return errors;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

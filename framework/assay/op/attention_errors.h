@@ -9,4 +9,4 @@ namespace assay::inline v0_2 {
 // Refusal if theory does not cover the case.
 ExpectedErrors attention_errors(const Case& test_case, const Machine& machine, int threads);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -146,4 +146,4 @@ void check_attribute_names(const Case& c) {
   }
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -36,4 +36,4 @@ std::string value_problem(const std::map<std::string, Attribute>& attributes);
 // Throws CaseError if name_problem() refuses the name of an attribute.
 void check_attribute_names(const Case& test_case);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

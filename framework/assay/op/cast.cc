@@ -299,4 +299,4 @@ std::vector<Operator> cast_operators() {
            .keeps_nan_signs = true}};
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -17,4 +17,4 @@ namespace assay::inline v0_2 {
 // The tolerance is zero, because the golden result of a cast is the only right result.
 std::vector<Operator> cast_operators();
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

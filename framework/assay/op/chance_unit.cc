@@ -337,4 +337,4 @@ Uncertain ChanceUnit::sum(std::span<const Uncertain> all, const Format* output) 
   return chain(sums, order.order == ReduceOrder::kBlock ? wide : step, leave);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -49,4 +49,4 @@ struct ChanceUnit {
 // Throws Refusal if the case or its machine flushes subnormals.
 ChanceUnit chance_unit(const Case& test_case, const Machine& machine, const Format& input);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

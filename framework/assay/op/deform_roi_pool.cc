@@ -435,4 +435,4 @@ std::vector<Operator> deform_roi_pool_operators() {
            .generate = generate_deform_roi_pool}};
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

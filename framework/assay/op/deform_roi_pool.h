@@ -43,4 +43,4 @@ std::vector<Operator> deform_roi_pool_operators();
 // x gh, then every sample's x, in the order n x PH x PW x gw.
 std::vector<float> deform_roi_coordinates(const Case& test_case, bool fused);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

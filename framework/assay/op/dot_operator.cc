@@ -474,4 +474,4 @@ std::vector<Operator> dot_operators() {
            .generate = generate_dot}};
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

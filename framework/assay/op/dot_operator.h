@@ -109,4 +109,4 @@ void require_machine(const Case& test_case);
 // The words for the reason why the tolerance of a product of integers is 0.
 inline constexpr std::string_view kExactSums = "integers are multiplied and summed exactly";
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -281,4 +281,4 @@ std::vector<Operator> elementwise_operators() {
           elementwise_row<kFma>("fma", "a b + c"), axpy};
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -14,4 +14,4 @@ namespace assay::inline v0_2 {
 // the sizes of the operands. Tolerances hold without overflow.
 std::vector<Operator> elementwise_operators();
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -35,4 +35,4 @@ ExpectedErrors expected_errors(const Case& c, const Machine& machine, int thread
   return op->expected_errors(c, machine, threads);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

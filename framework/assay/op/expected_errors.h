@@ -45,4 +45,4 @@ double mean_square(const ExpectedErrors& errors, std::size_t i, double deviation
 // that the case has.
 ExpectedErrors expected_errors(const Case& test_case, const Machine& machine, int threads = 0);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -372,4 +372,4 @@ std::vector<Operator> function_operators() {
                               "tanh: x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))")})};
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

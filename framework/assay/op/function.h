@@ -18,4 +18,4 @@ namespace assay::inline v0_2 {
 // without overflow of finite results. docs/operators derives it.
 std::vector<Operator> function_operators();
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

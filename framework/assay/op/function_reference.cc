@@ -93,4 +93,4 @@ double silu_reference(double x) {
   return to_float64(x / (1 + quad::exp(-Quad{x})));
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

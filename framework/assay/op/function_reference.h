@@ -24,4 +24,4 @@ double gelu_tanh_reference(double x);  // x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.04
 // Computes many values at a time if the quick way's rounding is certain, and the others one by one.
 void function_references(simd::GoldenFunction function, std::size_t n, double* values);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -157,4 +157,4 @@ bool has_input(const Case& c, std::string_view name) {
   return op != nullptr && find_row(op->inputs, name, &OperatorInput::name) != nullptr;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -69,4 +69,4 @@ void generate_vector(const Recipe& recipe, Case& to);
 // True if the case's operator has an input of this name.
 bool has_input(const Case& test_case, std::string_view input);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -95,4 +95,4 @@ KSplit split_of(const Case& c) {
   return split;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -50,4 +50,4 @@ std::vector<Parameter> split_parameters();
 // the case, if parameters do not go together.
 KSplit split_of(const Case& test_case);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

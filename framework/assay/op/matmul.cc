@@ -353,4 +353,4 @@ std::vector<Operator> matmul_operators() {
            .product = true}};
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

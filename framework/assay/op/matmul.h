@@ -16,4 +16,4 @@ namespace assay::inline v0_2 {
 // accumulation_bounds(), because accumulators with fewer bits (fp8) need it.
 std::vector<Operator> matmul_operators();
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

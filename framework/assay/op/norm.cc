@@ -155,4 +155,4 @@ std::vector<Operator> norm_operators() {
                                        {optional_vector("weight")}, {eps_parameter("1e-6")})};
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -22,4 +22,4 @@ namespace assay::inline v0_2 {
 // op/norm_bounds.h bounds the error of a result.
 std::vector<Operator> norm_operators();
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -243,4 +243,4 @@ DerivedTolerance norm_tolerance(const Case& c, NormKind kind) {
                     rtol > 0 ? formatted("; rtol: rounding to {}", output.name) : "")};
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

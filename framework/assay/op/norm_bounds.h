@@ -17,4 +17,4 @@ DerivedTolerance norm_tolerance(const Case& test_case, NormKind kind);
 // op/sum_bound.h). Throws Refusal if no element has a bound.
 Tensor norm_bounds(const Case& test_case, NormKind kind);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

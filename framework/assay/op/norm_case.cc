@@ -28,4 +28,4 @@ Norm norm_of(const Case& c, NormKind kind, const Format& output) {
   return {c, kind, input, e, eps, has_weight, has_bias};
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -31,4 +31,4 @@ struct Norm {
 // Returns the checked case. Throws Refusal, which names the case and what does not fit.
 Norm norm_of(const Case& test_case, NormKind kind, const Format& output);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -286,4 +286,4 @@ ExpectedErrors norm_errors(const Case& c, const Machine& machine, NormKind kind,
   return errors;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -11,4 +11,4 @@ namespace assay::inline v0_2 {
 ExpectedErrors norm_errors(const Case& test_case, const Machine& machine, NormKind kind,
                            int threads);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -127,4 +127,4 @@ Tensor norm_reference(const ReferenceCall& call, NormKind kind) {
   return result;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

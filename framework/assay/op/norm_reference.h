@@ -10,4 +10,4 @@ namespace assay::inline v0_2 {
 // Returns the result in the call's output format.
 Tensor norm_reference(const ReferenceCall& call, NormKind kind);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -326,4 +326,4 @@ bool is_product(const Case& c) {
   return row != nullptr && row->product && c.inputs.count("a") != 0 && c.inputs.count("b") != 0;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

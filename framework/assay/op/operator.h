@@ -170,4 +170,4 @@ const Format& first_input_format(const Case& test_case);
 // with them return float32.
 const Format& computed_format(const Case& test_case);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -417,4 +417,4 @@ SumRoundings sum_roundings(const Case& c, std::int64_t n, const Format& input,
   return r;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -85,4 +85,4 @@ LargestSums largest_sums(const SumOrder& order, const std::vector<double>& sizes
 SumRoundings sum_roundings(const Case& test_case, std::int64_t n, const Format& input,
                            const RoundoffBounds& bounds);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

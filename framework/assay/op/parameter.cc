@@ -209,4 +209,4 @@ std::string word_of(const Case& c, std::string_view name) {
   return given ? *given : std::get<std::string>(default_of(c, name));
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

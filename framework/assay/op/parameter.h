@@ -92,4 +92,4 @@ std::int64_t integer_of(const Case& test_case, std::string_view parameter);
 double number_of(const Case& test_case, std::string_view parameter);
 std::string word_of(const Case& test_case, std::string_view parameter);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

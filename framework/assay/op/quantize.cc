@@ -517,4 +517,4 @@ std::vector<Operator> quantize_operators() {
        .generate = generate_dequantize}};
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

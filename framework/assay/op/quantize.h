@@ -47,4 +47,4 @@ Tensor quantize_in_float32(const Case& test_case, const Format& output, const Ma
 // True if values can be quantized to this format: int8, or a float of at most 16 bits.
 bool is_code_format(const Format& format);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

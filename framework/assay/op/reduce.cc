@@ -443,4 +443,4 @@ std::vector<Operator> reduce_operators() {
           reduce_row<Reduce::kMax>("reduce_max", "the maximum of x along a dimension, or of all")};
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

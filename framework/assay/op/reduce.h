@@ -21,4 +21,4 @@ namespace assay::inline v0_2 {
 // for any order if the case does not give one (op/order.h). They hold without overflow.
 std::vector<Operator> reduce_operators();
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

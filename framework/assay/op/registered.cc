@@ -169,4 +169,4 @@ void check_result(const Case& c, const Operator& op, const Tensor& result, int t
   checked.insert(kind);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

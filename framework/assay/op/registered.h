@@ -26,4 +26,4 @@ Tensor reference_result(const Operator& op, const ReferenceCall& call);
 // thread may call this function.
 void check_result(const Case& test_case, const Operator& op, const Tensor& result, int threads);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

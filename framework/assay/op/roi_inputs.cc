@@ -78,4 +78,4 @@ void generate_deform_roi_pool(const Recipe& recipe, Case& c) {
   describe_inputs(recipe, c, rules);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -12,4 +12,4 @@ namespace assay::inline v0_2 {
 // named.
 void generate_deform_roi_pool(const Recipe& recipe, Case& to);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

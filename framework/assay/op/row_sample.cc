@@ -209,4 +209,4 @@ SampledRows sample_rows(const Case& c, const RowSample& sample) {
   return sampled;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -59,4 +59,4 @@ std::string why_no_rows(const Case& test_case);
 // Throws Refusal if rows cannot be drawn, or if the inputs do not fit.
 SampledRows sample_rows(const Case& test_case, const RowSample& sample);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

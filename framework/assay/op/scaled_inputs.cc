@@ -101,4 +101,4 @@ void generate_scaled_matmul(const Recipe& recipe, Case& c) {
   describe_inputs(recipe, c, rules);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

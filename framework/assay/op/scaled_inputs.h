@@ -13,4 +13,4 @@ void generate_dequantize(const Recipe& recipe, Case& to);
 // Sizes are batch dimensions, then M, K, N. a and scale_a, b and scale_b are made as in dequantize.
 void generate_scaled_matmul(const Recipe& recipe, Case& to);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

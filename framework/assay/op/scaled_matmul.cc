@@ -452,4 +452,4 @@ std::vector<Operator> scaled_matmul_operators() {
        .generate = generate_scaled_matmul}};
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

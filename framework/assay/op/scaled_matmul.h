@@ -37,4 +37,4 @@ namespace assay::inline v0_2 {
 // order: n u / (1 - n u) max sum |a scale_a b scale_b| with n = K + the stretches + 2 roundings.
 std::vector<Operator> scaled_matmul_operators();
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -115,4 +115,4 @@ bool holds_format(const Format& wide, const Format& narrow) {
          max_finite(wide) >= max_finite(narrow);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -84,4 +84,4 @@ inline ScaleFactors scale_factors(ScaleOrder order, float a, float b) {
 // True if `wide` can hold every finite value of `narrow`.
 bool holds_format(const Format& wide, const Format& narrow);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

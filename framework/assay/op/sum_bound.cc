@@ -283,4 +283,4 @@ DerivedTolerance accumulation_tolerance(const Case& c, const Machine& machine,
                     output.name, machine.name)};
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -128,4 +128,4 @@ const Machine* machine_of(const Case& test_case);
 DerivedTolerance accumulation_tolerance(const Case& test_case, const Machine& machine,
                                         const std::vector<double>& bounds);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -213,4 +213,4 @@ RoundoffBounds roundoff_bounds_in(const Case& c, const Format& unit, const Forma
           (min_subnormal(unit) + (one ? 0 : min_subnormal(output))) / 2};
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -100,4 +100,4 @@ const Format* sums_format(const Case& test_case, const char* parameter);
 // otherwise the input's format if it has its own arithmetic (float16, float64), otherwise float32.
 const Format& unit_format(const Case& test_case, const Format& input);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -73,4 +73,4 @@ std::string audit_html(const audit::AuditResult& result, const wire::AuditHead& 
   return page_html({.title = "assay audit: " + head.golden, .body = out + table_html(classes)});
 }
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report

@@ -17,4 +17,4 @@ std::string audit_text(const audit::AuditResult& result, int listed = 4);
 // Returns one self-contained page without scripts, which needs no network.
 std::string audit_html(const audit::AuditResult& result, const wire::AuditHead& head);
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report

@@ -184,4 +184,4 @@ std::vector<AuditTable> audit_tables(const AuditResult& result, int listed) {
   return tables;
 }
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report

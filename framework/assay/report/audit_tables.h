@@ -21,4 +21,4 @@ std::vector<AuditTable> audit_tables(const audit::AuditResult& result, int liste
 // Returns the words for a kind of finding, such as "does not pass the right output".
 std::string_view finding_words(audit::Finding::Kind kind);
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report

@@ -661,4 +661,4 @@ std::string campaign_html(const std::vector<campaign::SavedCampaign>& results,
                     .footer = formatted("assay {}; made by: {}", version, command)});
 }
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report

@@ -14,4 +14,4 @@ namespace assay::inline v0_2::report {
 std::string campaign_html(const std::vector<campaign::SavedCampaign>& results,
                           const std::string& command, const std::string& version);
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report

@@ -288,4 +288,4 @@ std::string ratio_plots(const std::vector<CampaignLine>& lines) {
   return out;
 }
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report

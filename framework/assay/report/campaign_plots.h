@@ -51,4 +51,4 @@ struct RatioStep {
 // are above 2^16, infinite or NaN.
 std::vector<RatioStep> ratio_steps(const campaign::GateResult& gate);
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report

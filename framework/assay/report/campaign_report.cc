@@ -348,4 +348,4 @@ std::string published_text(const std::vector<campaign::Comparison>& comparisons,
   return out;
 }
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report

@@ -47,4 +47,4 @@ std::string rate_text(const campaign::MeasuredRate& rate);
 std::string published_text(const std::vector<campaign::Comparison>& comparisons,
                            const std::vector<std::string>& left_out);
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report

@@ -273,4 +273,4 @@ std::string rows_svg(const RowsChart& chart) {
   return out + "</svg>\n";
 }
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report

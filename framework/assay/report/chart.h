@@ -34,4 +34,4 @@ struct RowsChart {
 // (report/page.h). Special characters of names are escaped, so that a browser runs nothing in them.
 std::string rows_svg(const RowsChart& chart);
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report

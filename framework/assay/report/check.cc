@@ -28,4 +28,4 @@ Check check_case(const Case& c, const TensorView& actual, const GateRequest& req
   return check_of(gate_case(c, actual, request, origin));
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -33,4 +33,4 @@ Check check_close(const TensorView& actual, const TensorView& expected,
 Check check_case(const Case& test_case, const TensorView& actual, const GateRequest& request = {},
                  const Origin& origin = {});
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

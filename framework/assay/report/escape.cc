@@ -22,4 +22,4 @@ std::string xml_escaped(std::string_view text) {
   return out;
 }
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report

@@ -10,4 +10,4 @@ namespace assay::inline v0_2::report {
 // become an escape, such as \x1b (base/printable.h), because XML 1.0 holds no control characters.
 std::string xml_escaped(std::string_view text);
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report

@@ -523,4 +523,4 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
   return out;
 }
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report

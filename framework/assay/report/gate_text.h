@@ -83,11 +83,11 @@ std::string without_golden_text(const GateReport& report, const std::string& str
 // Returns the error metrics of two tensors as lines of text.
 std::string metrics_text(const Verdict& verdict);
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report
 
 namespace assay::inline v0_2 {
 using report::explain;
 using report::gate_line;
 using report::gate_table;
 using report::metrics_text;
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -355,4 +355,4 @@ std::string gate_html(const GateReport& report) {
                     .footer = footer});
 }
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report

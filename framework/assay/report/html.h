@@ -13,8 +13,8 @@ namespace assay::inline v0_2::report {
 // Returns the report as one self-contained page, which needs no network (report/page.h).
 std::string gate_html(const GateReport& report);
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report
 
 namespace assay::inline v0_2 {
 using report::gate_html;
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -293,4 +293,4 @@ std::string gate_data_json(const GateReport& report) {
   return out + "]}";
 }
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report

@@ -23,4 +23,4 @@ inline constexpr std::string_view kMetricColumns[] = {"max_abs_error", "max_ulp"
 // names. Strings are numbered in natural order, so that numbers sort as texts do.
 std::string gate_data_json(const GateReport& report);
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report

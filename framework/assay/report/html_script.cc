@@ -562,4 +562,4 @@ const char* const kGateScript = R"js(
 })();
 )js";
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report

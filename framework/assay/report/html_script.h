@@ -9,4 +9,4 @@ extern const char* const kGateScript;
 // The CSS of the elements that the script adds.
 extern const char* const kGateStyle;
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report

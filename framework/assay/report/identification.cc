@@ -133,4 +133,4 @@ std::string identification_text(const std::vector<Finding>& findings) {
   return out + (left > 0 ? formatted("; {} left out\n", grouped(left)) : "\n");
 }
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report

@@ -10,4 +10,4 @@ namespace assay::inline v0_2::report {
 
 std::string identification_text(const std::vector<identify::Finding>& findings);
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report

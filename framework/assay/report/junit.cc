@@ -123,4 +123,4 @@ std::string gate_junit(const GateReport& report) {
                           suites);
 }
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report

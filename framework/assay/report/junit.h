@@ -11,8 +11,8 @@ namespace assay::inline v0_2::report {
 // output. Outputs without a golden result are skipped test cases.
 std::string gate_junit(const GateReport& report);
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report
 
 namespace assay::inline v0_2 {
 using report::gate_junit;
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -51,4 +51,4 @@ std::string mutation_table(const GateReport& report) {
   return out;
 }
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report

@@ -12,4 +12,4 @@ namespace assay::inline v0_2::report {
 // gate would have let through.
 std::string mutation_table(const GateReport& report);
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report

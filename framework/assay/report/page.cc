@@ -130,4 +130,4 @@ std::string page_html(const Page& page) {
   return out + "</body></html>\n";
 }
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report

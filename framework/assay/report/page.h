@@ -34,4 +34,4 @@ std::string page_card(std::string_view kind, std::string_view number, std::strin
 // are written as JSON escapes. The value is the same.
 std::string script_json(std::string_view json);
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report

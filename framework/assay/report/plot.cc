@@ -176,4 +176,4 @@ std::string rate_bar(double rate, double low, double high, std::size_t color, bo
   return out + "</svg>";
 }
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report

@@ -61,4 +61,4 @@ std::string rate_bar(double rate, double low, double high, std::size_t color, bo
 // CSS of the pictures and bars of this file, to be added to Page::style.
 extern const char* const kPlotStyle;
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report

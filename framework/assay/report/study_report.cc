@@ -53,4 +53,4 @@ std::string study_csv(const study::StudyTable& table) {
   return out;
 }
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report

@@ -15,4 +15,4 @@ std::string study_text(const study::StudyResult& result);
 // (RFC 4180). Numbers read back as the same float64. NaN and infinity are "nan", "inf" and "-inf".
 std::string study_csv(const study::StudyTable& table);
 
-}  // namespace assay::inline v0_2::report
+}  // namespace assay::report

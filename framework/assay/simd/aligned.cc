@@ -10,7 +10,7 @@
 #include "assay/simd/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Each element needs a register for its scale and one for its sum. Tiles of 6 x 2 elements fit
@@ -211,5 +211,5 @@ void aligned_tile(const AlignedSpec& spec, std::int64_t k, const float* a,
   (spec, k, a, a_exponents, b, b_exponents, c, c_stride, settle);
 }
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd
 #endif

@@ -31,4 +31,4 @@ void aligned_tile(const AlignedSpec& spec, std::int64_t k, const float* a,
                   const std::int16_t* a_exponents, const float* b, const std::int16_t* b_exponents,
                   float* c, std::int64_t c_stride, const ChunkSettler& settle);
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

@@ -46,4 +46,4 @@ inline double variance(const BoundForm& f, const OutputStats& s) {
   return part(f.ulp_weight, s.ulp_square) + f.accumulation + of_squares(f, s);
 }
 
-}  // namespace assay::inline v0_2::simd::inlined
+}  // namespace assay::simd::inlined

@@ -14,4 +14,4 @@ double BoundForm::threshold(const OutputStats& s) const { return inlined::thresh
 
 double BoundForm::variance(const OutputStats& s) const { return inlined::variance(*this, s); }
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

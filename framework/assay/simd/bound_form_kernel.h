@@ -66,4 +66,4 @@ struct BoundForm {
   double variance(const OutputStats& stats) const;
 };
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

@@ -17,7 +17,7 @@
 #include "assay/simd/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 
 // Rows of at least this number of 16-bit elements are long. Their sums that need only some digits
 // are computed in float32, at half the cost, and moved to float64 before they lose any digits that
@@ -645,5 +645,5 @@ RowExtremes row_extremes(Storage storage, const void* row, std::size_t n) {
   return HWY_DYNAMIC_DISPATCH(row_extremes_impl)(storage, row, n);
 }
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd
 #endif

@@ -63,4 +63,4 @@ struct RowExtremes {
 };
 RowExtremes row_extremes(Storage storage, const void* row, std::size_t n);
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

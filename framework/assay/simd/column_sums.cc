@@ -13,7 +13,7 @@
 #include "assay/simd/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // The vector type for W columns. A target whose vectors are smaller needs several vectors.
@@ -263,5 +263,5 @@ void column_products(std::int64_t k, std::int64_t stride, const double* row,
   (k, stride, row, row_grids, columns, column_grids, terms, grids);
 }
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd
 #endif

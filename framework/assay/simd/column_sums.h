@@ -65,4 +65,4 @@ void column_products(std::int64_t k, std::int64_t stride, const double* row,
                      const double* row_grids, const double* columns, const double* column_grids,
                      double* terms, double* grids);
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

@@ -15,7 +15,7 @@
 #include "assay/simd/read_ahead.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 
 // Marks the elements of a vector for which float32 arithmetic proves the result.
 template <class DF>
@@ -519,5 +519,5 @@ UlpComparison compare(const float* actual, const float* expected, std::size_t n,
                                                    worst_error);
 }
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd
 #endif

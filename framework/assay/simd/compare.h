@@ -62,4 +62,4 @@ UlpComparison compare(const double* actual, const double* expected, std::size_t 
 UlpComparison compare(const float* actual, const float* expected, std::size_t n,
                       const Ordinals& ordinals, std::uint64_t most, double worst_error);
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

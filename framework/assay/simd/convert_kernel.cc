@@ -16,7 +16,7 @@
 #include "assay/simd/read_ahead.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 
 // Converts values of the type Narrow to float64, one vector at a time, through `promote`.
 template <typename Narrow, typename Promote>
@@ -394,5 +394,5 @@ void round_to_odd_float32(const double* from, std::size_t n, float* to) {
   HWY_DYNAMIC_DISPATCH(round_to_odd_float32_impl)(from, n, to);
 }
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd
 #endif

@@ -73,4 +73,4 @@ bool float32_to_small(const SmallFloat& format, const float* from, std::size_t n
 // 57(4), 2008). NaN stays NaN.
 void round_to_odd_float32(const double* from, std::size_t n, float* to);
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

@@ -14,7 +14,7 @@
 #include "assay/simd/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int kMostLanes = 64;
@@ -147,5 +147,5 @@ Digits take_digits(double* values, std::int64_t depth, std::int64_t lanes, std::
   return HWY_DYNAMIC_DISPATCH(take_digits_impl)(values, depth, lanes, bad);
 }
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd
 #endif

@@ -20,4 +20,4 @@ struct Digits {
 // their lanes in `bad`. There may be at most 64 lanes.
 Digits take_digits(double* values, std::int64_t depth, std::int64_t lanes, std::uint8_t* bad);
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

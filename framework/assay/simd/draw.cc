@@ -10,7 +10,7 @@
 #include "assay/base/elementary.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using D = hn::ScalableTag<double>;
@@ -301,5 +301,5 @@ void affine(double shift, double factor, std::size_t n, double* values) {
   HWY_DYNAMIC_DISPATCH(affine_impl)(shift, factor, n, values);
 }
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd
 #endif

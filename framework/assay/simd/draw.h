@@ -24,4 +24,4 @@ void draw_student_t(double nu, std::uint64_t seed, std::uint64_t stream, std::ui
 // Sets values[i] to shift + factor * values[i], with two roundings.
 void affine(double shift, double factor, std::size_t n, double* values);
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

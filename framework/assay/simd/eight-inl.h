@@ -25,7 +25,7 @@
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <class T>

@@ -11,7 +11,7 @@
 #include "assay/simd/product_error-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 
 using D = hn::ScalableTag<double>;
 using V = hn::Vec<D>;
@@ -84,5 +84,5 @@ void element_sums(std::int64_t k, std::int64_t n, std::int64_t chunk, const doub
   HWY_DYNAMIC_DISPATCH(element_sums_impl)(k, n, chunk, a, b, stride, start, to);
 }
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd
 #endif

@@ -22,4 +22,4 @@ struct ElementSums {
 void element_sums(std::int64_t k, std::int64_t n, std::int64_t chunk, const double* a,
                   const double* b, std::ptrdiff_t stride, const double* start, ElementSums* to);
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

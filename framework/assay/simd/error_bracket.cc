@@ -11,7 +11,7 @@
 #include <limits>
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using D = hn::ScalableTag<double>;
@@ -210,5 +210,5 @@ std::size_t bracket_errors(bool relative, std::size_t n, const float* values, co
   return HWY_DYNAMIC_DISPATCH(bracket_f32)(relative, n, values, expected, to, bracket);
 }
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd
 #endif

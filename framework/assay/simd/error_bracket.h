@@ -29,4 +29,4 @@ std::size_t bracket_errors(bool relative, std::size_t n, const double* values,
 std::size_t bracket_errors(bool relative, std::size_t n, const float* values, const float* expected,
                            double* to, ErrorBracket& bracket);
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

@@ -16,7 +16,7 @@
 #include "assay/simd/factors.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 namespace factors {
 namespace hn = hwy::HWY_NAMESPACE;
 

@@ -10,7 +10,7 @@
 #include "assay/simd/factors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 namespace factors {
 
 bool read_factors_impl(const FactorsRead& read, double* value, double* lowest, double* leading) {
@@ -71,5 +71,5 @@ bool read_factors(const FactorsRead& read, double* value, double* lowest_bit, do
   return HWY_DYNAMIC_DISPATCH(read_factors_impl)(read, value, lowest_bit, leading_bit);
 }
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd
 #endif

@@ -30,4 +30,4 @@ struct FactorsRead {
 };
 bool read_factors(const FactorsRead& read, double* value, double* lowest_bit, double* leading_bit);
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

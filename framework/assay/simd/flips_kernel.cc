@@ -14,7 +14,7 @@
 #include "assay/simd/half-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 
 using D = hn::ScalableTag<double>;
 using V = hn::Vec<D>;
@@ -327,5 +327,5 @@ std::uint16_t ratio_bin(double ratio, bool above) {
       std::min<std::uint64_t>(std::max(bin, lowest) - lowest, kRatioBins - 1));
 }
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd
 #endif

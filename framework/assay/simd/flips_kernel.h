@@ -80,4 +80,4 @@ inline constexpr double kFlipTailKept = 0x1p-10, kFlipTailLarge = 1.5;
 // computed again.
 inline constexpr double kFlipCancelled = 0x1p-20;
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

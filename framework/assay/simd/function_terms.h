@@ -43,4 +43,4 @@ inline constexpr double kErfcTerms[] = {
     -0x1.39085f2b38287p-11, 0x1.7b9ef7977ceafp-15, 0x1.0cb2e63fe2177p-14, -0x1.af086905fc57fp-17,
     -0x1.0cc37e8e915adp-17, 0x1.0e3fb74fdc507p-19, 0x1.56695202d55bcp-20, 0x1.d0badb83f2cadp-29};
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

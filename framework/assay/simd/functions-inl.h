@@ -18,7 +18,7 @@
 #include "assay/simd/function_terms.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Returns a * b + c, rounded once on every target.

@@ -12,7 +12,7 @@
 #include "assay/simd/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 
 // Registers of a tile. AVX-512 and NEON have 32: 6 x 4 for accumulators, 4 for B and 1 for A. AVX2
 // has 16: 6 x 2 for accumulators, 2 for B and 1 for A. SSE4 has 16 too, but needs one for a product
@@ -528,5 +528,5 @@ void dot_compensated(std::int64_t k, const double* a, const double* b, Compensat
   HWY_DYNAMIC_DISPATCH(dot_compensated_impl)(k, a, b, to);
 }
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd
 #endif

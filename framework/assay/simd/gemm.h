@@ -75,4 +75,4 @@ void columns_compensated(std::int64_t n, std::int64_t k, const double* a, const 
 // at a time.
 void dot_compensated(std::int64_t k, const double* a, const double* b, CompensatedSums to);
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

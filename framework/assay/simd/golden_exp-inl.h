@@ -11,7 +11,7 @@
 #include "assay/simd/golden_tables.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 
 // The parts of exp(x) = power (1 + series), with |series| < 2^-8.5.
 struct ExpParts {

@@ -10,7 +10,7 @@
 #include "assay/simd/golden_exp-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 
 HWY_INLINE M between(V x, double least, double most) {
   return hn::And(hn::Ge(x, number(least)), hn::Le(x, number(most)));
@@ -323,5 +323,5 @@ std::size_t golden_function(GoldenFunction function, std::size_t n, double* valu
   return HWY_DYNAMIC_DISPATCH(golden_function_impl)(function, n, values, left);
 }
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd
 #endif

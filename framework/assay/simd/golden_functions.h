@@ -28,4 +28,4 @@ enum class GoldenFunction : std::uint8_t {
 std::size_t golden_function(GoldenFunction function, std::size_t n, double* values,
                             std::uint32_t* left);
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

@@ -13,7 +13,7 @@
 #include "assay/simd/golden_exp-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 
 constexpr std::size_t kLanes = hn::MaxLanes(D());
 
@@ -243,5 +243,5 @@ bool golden_normalise(const GoldenNorm& norm, std::size_t n, const double* x, do
   return HWY_DYNAMIC_DISPATCH(golden_normalise_impl)(norm, n, x, to);
 }
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd
 #endif

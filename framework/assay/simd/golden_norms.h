@@ -33,4 +33,4 @@ struct GoldenNorm {
 // not have such a size, or the divisor is 0. `to` is then overwritten.
 bool golden_normalise(const GoldenNorm& norm, std::size_t n, const double* x, double* to);
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

@@ -66,4 +66,4 @@ const double* erfc_table() {
   return table.data();
 }
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

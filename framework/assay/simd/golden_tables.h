@@ -20,4 +20,4 @@ const double* log_table();
 inline constexpr double kErfcSteps = 128, kErfcEnd = 24.75;
 const double* erfc_table();
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

@@ -12,7 +12,7 @@
 #include "assay/simd/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 namespace factors {
 
 // Returns 1 / x for a power of two x from 2^-1022 to 2^1022.
@@ -158,5 +158,5 @@ void joined_sums(const JoinedUnit& unit, std::int64_t rows, std::int64_t k, cons
   HWY_DYNAMIC_DISPATCH(joined_sums_impl)(unit, rows, k, a, b, sums);
 }
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd
 #endif

@@ -26,4 +26,4 @@ inline constexpr int kMostJoinedBits = 42;
 void joined_sums(const JoinedUnit& unit, std::int64_t rows, std::int64_t k, const SumFactors& a,
                  const SumFactors& b, double* sums);
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

@@ -14,7 +14,7 @@
 #include "assay/simd/read_ahead.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 
 using D = hn::CappedTag<double, kMetricsLanes>;
 using DU = hn::RebindToUnsigned<D>;
@@ -587,5 +587,5 @@ void metrics_block(const MetricsSpec& spec, const MetricsRecords& records, const
   HWY_DYNAMIC_DISPATCH(metrics_f32)(spec, records, actual, expected, n, tables, block);
 }
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd
 #endif

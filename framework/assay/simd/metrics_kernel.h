@@ -138,4 +138,4 @@ void metrics_block(const MetricsSpec& spec, const MetricsRecords& records, const
                    const float* expected, std::size_t n, std::uint16_t* tables,
                    MetricsBlock& block);
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

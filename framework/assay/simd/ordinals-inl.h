@@ -12,7 +12,7 @@
 #include "assay/simd/ordinals.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Converts a whole number of up to 64 bits to float64, rounded once.

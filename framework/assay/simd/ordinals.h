@@ -17,4 +17,4 @@ struct Ordinals {
 // The value of `drop` for a format with float32's mantissa.
 inline constexpr int kDropOfFloat32 = 52 - 23;
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

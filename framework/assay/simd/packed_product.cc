@@ -13,7 +13,7 @@
 #include "assay/simd/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 
 // The shape of the product's register tile. A panel has kDepth rows of the tile's columns. The
 // terms of an element are added in order within kDepth, by fused multiply-adds, and these partial
@@ -170,5 +170,5 @@ void multiply_packed(Storage storage, const void* rows, std::ptrdiff_t stride, s
   (storage, rows, stride, count, n, k, squared, packed, c);
 }
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd
 #endif

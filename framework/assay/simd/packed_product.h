@@ -19,4 +19,4 @@ void pack_row(std::int64_t k, std::int64_t n, std::int64_t kk, const double* row
 void multiply_packed(Storage storage, const void* rows, std::ptrdiff_t stride, std::int64_t count,
                      std::int64_t n, std::int64_t k, bool squared, const double* packed, double* c);
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

@@ -12,7 +12,7 @@
 #include <cmath>
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Returns a * b - product exactly, where product = a * b rounded (float64). Targets without a fused

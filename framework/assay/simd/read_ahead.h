@@ -22,4 +22,4 @@ inline constexpr std::size_t kReadAhead = 8192;
   }
 }
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

@@ -10,7 +10,7 @@
 #include <limits>
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using D = hn::ScalableTag<double>;
@@ -74,5 +74,5 @@ std::int64_t chunk_row(int chunk, std::int64_t n, const double* a, const double*
   return HWY_DYNAMIC_DISPATCH(chunk_row_impl)(chunk, n, a, b, c);
 }
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd
 #endif

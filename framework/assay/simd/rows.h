@@ -21,4 +21,4 @@ RowRange row_range(std::int64_t n, const double* x);
 // Returns the number of products that were added to c.
 std::int64_t chunk_row(int chunk, std::int64_t n, const double* a, const double* b, float& c);
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

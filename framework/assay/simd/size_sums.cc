@@ -11,7 +11,7 @@
 #include "assay/simd/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using SizeTag = hn::CappedTag<double, kSizedColumns>;
@@ -101,5 +101,5 @@ void size_sums(const SizedUnit& unit, std::int64_t rows, std::int64_t k, const F
   HWY_DYNAMIC_DISPATCH(size_sums_impl)(unit, rows, k, a, b, sums, cuts);
 }
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd
 #endif

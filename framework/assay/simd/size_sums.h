@@ -33,4 +33,4 @@ struct FactorSizes {
 void size_sums(const SizedUnit& unit, std::int64_t rows, std::int64_t k, const FactorSizes& a,
                const FactorSizes& b, double* sums, double* cuts);
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

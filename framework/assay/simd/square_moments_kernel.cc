@@ -12,7 +12,7 @@
 #include <limits>
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using D = hn::ScalableTag<double>;
@@ -339,5 +339,5 @@ void scaled_roots(std::size_t n, const double* scale, const double* square, doub
   HWY_DYNAMIC_DISPATCH(scaled_roots_impl)(n, scale, square, to);
 }
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd
 #endif

@@ -66,4 +66,4 @@ void error_bounds(const LastDigits& last, double golden_error, double reach, std
 // Writes |scale[i]| sqrt(max(square[i], 0)) to to[i] for n elements.
 void scaled_roots(std::size_t n, const double* scale, const double* square, double* to);
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

@@ -19,7 +19,7 @@
 #include "assay/simd/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 
 // Sums are taken in eight lanes on every target: see eight-inl.h.
 using Doubles = Eight<double>;

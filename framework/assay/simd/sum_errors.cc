@@ -11,7 +11,7 @@
 #include "assay/simd/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 namespace factors {
 
 // Carries kStreams vectors of sums, with the statistics of their errors, through the roundings of
@@ -419,5 +419,5 @@ bool sum_errors(const SumUnit& unit, std::int64_t rows, std::int64_t k, const Su
   return HWY_DYNAMIC_DISPATCH(sum_errors_impl)(unit, rows, k, a, b, starts, mean, variance);
 }
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd
 #endif

@@ -100,4 +100,4 @@ struct SumStarts {
 bool sum_errors(const SumUnit& unit, std::int64_t rows, std::int64_t k, const SumFactors& a,
                 const SumFactors& b, const SumStarts* starts, double* mean, double* variance);
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

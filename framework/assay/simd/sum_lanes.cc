@@ -10,7 +10,7 @@
 #include "assay/simd/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using D = hn::CappedTag<double, kLanes>;
@@ -319,5 +319,5 @@ void add_lanes(const LaneModel& model, std::int64_t n, const LaneTerms& terms, s
   HWY_DYNAMIC_DISPATCH(add_lanes_impl)(model, n, terms, lanes, kept, c, doubtful);
 }
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd
 #endif

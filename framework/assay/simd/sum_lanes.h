@@ -68,4 +68,4 @@ struct LaneTerms {
 void add_lanes(const LaneModel& model, std::int64_t n, const LaneTerms& terms, std::int64_t lanes,
                const double* kept, double* c, unsigned char* doubtful);
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

@@ -40,4 +40,4 @@ void force_target(const std::string& name) {
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

@@ -18,4 +18,4 @@ std::vector<std::string> available_targets();
 // if the processor does not support it. This is for tests and measurements, and not thread-safe.
 void force_target(const std::string& name);
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

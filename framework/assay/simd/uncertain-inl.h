@@ -13,7 +13,7 @@
 #include "assay/simd/sum_errors.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 namespace factors {
 // The members of struct Uncertain, in the lanes of vectors. The variance is in twelfths. The grid
 // is a power of two, and infinity for 0.

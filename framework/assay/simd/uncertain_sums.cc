@@ -10,7 +10,7 @@
 #include <limits>
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using D = hn::ScalableTag<double>;
@@ -176,5 +176,5 @@ void add_pairs(std::size_t n, const UncertainStep& step, bool rounds,
   HWY_DYNAMIC_DISPATCH(add_pairs_impl)(n, step, rounds, numbers);
 }
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd
 #endif

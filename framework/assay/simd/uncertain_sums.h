@@ -28,4 +28,4 @@ void set_exact(std::size_t n, const double* values, const UncertainArrays& to);
 void add_pairs(std::size_t n, const UncertainStep& step, bool rounds,
                const UncertainArrays& numbers);
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

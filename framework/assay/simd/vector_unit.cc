@@ -12,7 +12,7 @@
 #include "assay/simd/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 
 using F = hn::ScalableTag<float>;
 using One = hn::CappedTag<float, 1>;  // type of single elements, for those that fill no vector
@@ -473,5 +473,5 @@ void transpose(std::size_t rows, std::size_t n, const float* from, float* to) {
   HWY_DYNAMIC_DISPATCH(transpose_impl)(rows, n, from, to);
 }
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd
 #endif

@@ -68,4 +68,4 @@ float unit_maximum(std::size_t n, const float* x);
 // n.
 void transpose(std::size_t rows, std::size_t n, const float* from, float* to);
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

@@ -8,7 +8,7 @@
 #include "assay/simd/eight-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::simd::HWY_NAMESPACE {
+namespace assay::inline v0_2::simd::HWY_NAMESPACE {
 
 using AveragedEight = Eight<double>;
 static_assert(AveragedEight::kLanes == kAveragedColumns);
@@ -100,5 +100,5 @@ void weighted_columns(const WeightedAverage& of, const double* factor, double* s
   HWY_DYNAMIC_DISPATCH(weighted_columns_impl)(of, factor, sums);
 }
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd
 #endif

@@ -46,4 +46,4 @@ void weighted_errors(const WeightedAverage& of, const AverageErrors& to);
 // Writes sum_j factor_j v_kj for each key, with sums in eight lanes.
 void weighted_columns(const WeightedAverage& of, const double* factor, double* sums);
 
-}  // namespace assay::inline v0_2::simd
+}  // namespace assay::simd

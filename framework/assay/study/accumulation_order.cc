@@ -230,4 +230,4 @@ StudyResult study_accumulation_order(const StudyOptions& options) {
   return result;
 }
 
-}  // namespace assay::inline v0_2::study
+}  // namespace assay::study

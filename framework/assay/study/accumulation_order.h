@@ -10,4 +10,4 @@ namespace assay::inline v0_2::study {
 // follows from the machine's row. The study is not random: `seed` and `repeats` are not used.
 StudyResult study_accumulation_order(const StudyOptions& options);
 
-}  // namespace assay::inline v0_2::study
+}  // namespace assay::study

@@ -308,4 +308,4 @@ StudyResult study_fma(const StudyOptions& options) {
   return result;
 }
 
-}  // namespace assay::inline v0_2::study
+}  // namespace assay::study

@@ -11,4 +11,4 @@ namespace assay::inline v0_2::study {
 // sums for each kind of b, 100 000 by default.
 StudyResult study_fma(const StudyOptions& options);
 
-}  // namespace assay::inline v0_2::study
+}  // namespace assay::study

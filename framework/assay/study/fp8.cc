@@ -398,4 +398,4 @@ StudyResult study_fp8(const StudyOptions& options) {
   return result;
 }
 
-}  // namespace assay::inline v0_2::study
+}  // namespace assay::study

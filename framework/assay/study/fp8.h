@@ -12,4 +12,4 @@ namespace assay::inline v0_2::study {
 // default.
 StudyResult study_fp8(const StudyOptions& options);
 
-}  // namespace assay::inline v0_2::study
+}  // namespace assay::study

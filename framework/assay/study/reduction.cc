@@ -297,4 +297,4 @@ StudyResult study_reduction(const StudyOptions& options) {
   return result;
 }
 
-}  // namespace assay::inline v0_2::study
+}  // namespace assay::study

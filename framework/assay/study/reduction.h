@@ -11,4 +11,4 @@ namespace assay::inline v0_2::study {
 // `repeats` is the number of draws of the 2^20 numbers, 5 by default.
 StudyResult study_reduction(const StudyOptions& options);
 
-}  // namespace assay::inline v0_2::study
+}  // namespace assay::study

@@ -61,4 +61,4 @@ StudySeries histogram(const std::string& name, std::span<const double> values, d
   return s;
 }
 
-}  // namespace assay::inline v0_2::study
+}  // namespace assay::study

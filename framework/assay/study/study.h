@@ -110,4 +110,4 @@ const Study& study_named(std::string_view name);
 StudySeries histogram(const std::string& name, std::span<const double> values, double low,
                       double high, int bins);
 
-}  // namespace assay::inline v0_2::study
+}  // namespace assay::study

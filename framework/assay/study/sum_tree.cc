@@ -397,4 +397,4 @@ std::string sum_tree_drawing(const SumTree& tree) {
   return out;
 }
 
-}  // namespace assay::inline v0_2::study
+}  // namespace assay::study

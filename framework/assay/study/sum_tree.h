@@ -70,4 +70,4 @@ std::string sum_tree_line(const SumTree& tree);
 // nodes of one shape, and a run of terms each take one line.
 std::string sum_tree_drawing(const SumTree& tree);
 
-}  // namespace assay::inline v0_2::study
+}  // namespace assay::study

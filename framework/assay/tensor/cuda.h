@@ -23,4 +23,4 @@ ASSAY_FORMAT_OF(__nv_fp8_e4m3, "float8_e4m3fn")
 ASSAY_FORMAT_OF(__nv_fp8_e5m2, "float8_e5m2")
 #endif
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

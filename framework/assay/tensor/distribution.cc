@@ -304,4 +304,4 @@ void draw_part(const DistributionSpec& spec, const Format& format, const Shape& 
   draw_blocks(call, begin, count, to);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -89,4 +89,4 @@ void draw_part(const DistributionSpec& spec, const Format& format, const Shape& 
                std::uint64_t seed, std::uint64_t stream, std::int64_t begin, std::int64_t count,
                std::byte* to);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -379,4 +379,4 @@ std::string obstacle_of_subnormals(const DrawCall& call) {
              : formatted("{} has no subnormal numbers", call.format.name);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

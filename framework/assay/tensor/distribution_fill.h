@@ -38,4 +38,4 @@ std::string obstacle_of_axis(const DrawCall& call);
 std::string obstacle_of_outliers(const DrawCall& call);
 std::string obstacle_of_subnormals(const DrawCall& call);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -86,4 +86,4 @@ void PrintTo(const DLTensor& t, std::ostream* os) {
 }
 void PrintTo(const DLManagedTensor& t, std::ostream* os) { PrintTo(t.dl_tensor, os); }
 
-}  // namespace assay::inline v0_2::dlpack
+}  // namespace assay::dlpack

@@ -68,7 +68,7 @@ TensorView view_of(const DLTensor& tensor);
 void PrintTo(const DLTensor& tensor, std::ostream* os);
 void PrintTo(const DLManagedTensor& tensor, std::ostream* os);
 
-}  // namespace assay::inline v0_2::dlpack
+}  // namespace assay::dlpack
 
 namespace assay::inline v0_2 {
 
@@ -113,4 +113,4 @@ requires(DlpackTensor<T> || DlpackTensor<decltype(T::dl_tensor)>) TensorView vie
   return view(*tensor);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

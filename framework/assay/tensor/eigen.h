@@ -42,4 +42,4 @@ requires(Element<typename EigenClass<T>::Scalar> &&
   }
 };
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

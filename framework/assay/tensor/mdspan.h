@@ -30,5 +30,5 @@ requires(Element<T>&& std::mdspan<T, Extents, Layout>::is_always_strided()) stru
   }
 };
 
-}  // namespace assay::inline v0_2
+}  // namespace assay
 #endif

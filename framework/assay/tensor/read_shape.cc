@@ -15,4 +15,4 @@ std::optional<Shape> read_shape(std::string_view text, char separator) {
   return shape;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

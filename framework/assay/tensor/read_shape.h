@@ -12,4 +12,4 @@ namespace assay::inline v0_2 {
 // nothing if the text is something else. The number of elements may be beyond int64.
 std::optional<Shape> read_shape(std::string_view text, char separator);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

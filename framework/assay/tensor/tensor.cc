@@ -240,4 +240,4 @@ TensorView view_patterns(const void* patterns, std::size_t count, std::size_t wi
   return view_span(patterns, count, format, std::move(shape));
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -302,4 +302,4 @@ requires(kOwnsElements<T>) TensorView
     view_bits(const T&& temporary, const Format& format, Shape shape)
 = delete;
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

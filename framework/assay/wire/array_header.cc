@@ -118,4 +118,4 @@ std::string raw_header(const std::string& dtype, const Shape& shape) {
   return header.dump() + "\n";
 }
 
-}  // namespace assay::inline v0_2::wire
+}  // namespace assay::wire

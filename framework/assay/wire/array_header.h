@@ -28,4 +28,4 @@ std::string safetensors_header(const std::vector<ArrayHeader>& arrays);
 ArrayHeader read_raw_header(const std::string& text);
 std::string raw_header(const std::string& dtype, const Shape& shape);
 
-}  // namespace assay::inline v0_2::wire
+}  // namespace assay::wire

@@ -96,4 +96,4 @@ std::string audit_json(const audit::AuditResult& result, const AuditHead& head) 
   return dumped(json, 1);
 }
 
-}  // namespace assay::inline v0_2::wire
+}  // namespace assay::wire

@@ -15,4 +15,4 @@ struct AuditHead {
 // Returns JSON of schema 1, documented in docs/audit.md.
 std::string audit_json(const audit::AuditResult& result, const AuditHead& head);
 
-}  // namespace assay::inline v0_2::wire
+}  // namespace assay::wire

@@ -104,4 +104,4 @@ Baseline read_baseline(const std::string& path) {
   return baseline;
 }
 
-}  // namespace assay::inline v0_2::wire
+}  // namespace assay::wire

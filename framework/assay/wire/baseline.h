@@ -14,4 +14,4 @@ std::string baseline_json(const Baseline& baseline);
 // if the file cannot be read.
 Baseline read_baseline(const std::string& path);
 
-}  // namespace assay::inline v0_2::wire
+}  // namespace assay::wire

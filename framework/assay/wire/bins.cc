@@ -30,4 +30,4 @@ std::optional<Bins> read_bins(std::string_view text) {
   return bins;
 }
 
-}  // namespace assay::inline v0_2::wire
+}  // namespace assay::wire

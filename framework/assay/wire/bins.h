@@ -17,4 +17,4 @@ std::string bins_text(const Bins& bins);
 // 0.
 std::optional<Bins> read_bins(std::string_view text);
 
-}  // namespace assay::inline v0_2::wire
+}  // namespace assay::wire

@@ -462,4 +462,4 @@ campaign::SavedCampaign read_campaign_results(const std::string& path) {
   return parse_campaign_results(read_file(path), path);
 }
 
-}  // namespace assay::inline v0_2::wire
+}  // namespace assay::wire

@@ -26,4 +26,4 @@ campaign::SavedCampaign parse_campaign_results(const std::string& json, const st
 // the file cannot be read.
 campaign::SavedCampaign read_campaign_results(const std::string& path);
 
-}  // namespace assay::inline v0_2::wire
+}  // namespace assay::wire

@@ -143,4 +143,4 @@ JoinedGate join_gate(const std::vector<std::pair<std::string, std::string>>& tex
   return joined;
 }
 
-}  // namespace assay::inline v0_2::wire
+}  // namespace assay::wire

@@ -23,4 +23,4 @@ struct JoinedGate {
 // run (golden files, version, shards). Also throws Refusal if a shard is missing or occurs twice.
 JoinedGate join_gate(const std::vector<std::pair<std::string, std::string>>& parts);
 
-}  // namespace assay::inline v0_2::wire
+}  // namespace assay::wire

@@ -452,4 +452,4 @@ std::vector<SavedResult> read_results(std::string_view source) {
   return results;
 }
 
-}  // namespace assay::inline v0_2::wire
+}  // namespace assay::wire

@@ -34,11 +34,11 @@ std::string verdict_json(const Verdict& verdict);
 // Throws Refusal, which names the case and what is wrong, if the text is not such a file.
 std::vector<SavedResult> read_results(std::string_view text);
 
-}  // namespace assay::inline v0_2::wire
+}  // namespace assay::wire
 
 namespace assay::inline v0_2 {
 using wire::gate_json;
 using wire::JsonMetrics;
 using wire::verdict_json;
 using wire::write_gate_json;
-}  // namespace assay::inline v0_2
+}  // namespace assay

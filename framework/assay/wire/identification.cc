@@ -107,4 +107,4 @@ std::string identification_json(const std::vector<Finding>& findings, const std:
   return dumped(all, 1);
 }
 
-}  // namespace assay::inline v0_2::wire
+}  // namespace assay::wire

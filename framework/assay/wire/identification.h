@@ -12,4 +12,4 @@ namespace assay::inline v0_2::wire {
 std::string identification_json(const std::vector<identify::Finding>& findings,
                                 const std::string& file);
 
-}  // namespace assay::inline v0_2::wire
+}  // namespace assay::wire

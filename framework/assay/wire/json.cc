@@ -11,4 +11,4 @@ std::string why_not_read(const Json& schema) {
   return formatted("{}; this assay reads schema {}", has, kResultSchema);
 }
 
-}  // namespace assay::inline v0_2::wire
+}  // namespace assay::wire

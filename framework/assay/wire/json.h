@@ -15,4 +15,4 @@ inline constexpr int kResultSchema = 2;
 // Explains why a text with this value of "schema" is not read. Empty if the value is kResultSchema.
 std::string why_not_read(const Json& schema);
 
-}  // namespace assay::inline v0_2::wire
+}  // namespace assay::wire

@@ -28,4 +28,4 @@ std::vector<KnownFailure> read_known_failures(const std::string& path) {
   return list;
 }
 
-}  // namespace assay::inline v0_2::wire
+}  // namespace assay::wire

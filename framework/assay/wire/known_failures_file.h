@@ -12,4 +12,4 @@ namespace assay::inline v0_2::wire {
 // std::runtime_error if the file cannot be read.
 std::vector<KnownFailure> read_known_failures(const std::string& path);
 
-}  // namespace assay::inline v0_2::wire
+}  // namespace assay::wire

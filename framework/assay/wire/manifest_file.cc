@@ -128,4 +128,4 @@ std::string manifest_text(const Manifest& manifest) {
   return json.dump(1) + "\n";
 }
 
-}  // namespace assay::inline v0_2::wire
+}  // namespace assay::wire

@@ -42,4 +42,4 @@ struct Manifest {
 Manifest parse_manifest(const std::string& text, const std::string& source);
 std::string manifest_text(const Manifest& manifest);
 
-}  // namespace assay::inline v0_2::wire
+}  // namespace assay::wire

@@ -49,4 +49,4 @@ std::vector<MsprobeCall> parse_msprobe(const std::string& text, const std::strin
   return calls;
 }
 
-}  // namespace assay::inline v0_2::wire
+}  // namespace assay::wire

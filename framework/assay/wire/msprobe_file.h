@@ -21,4 +21,4 @@ struct MsprobeCall {
 // that names the place in the text.
 std::vector<MsprobeCall> parse_msprobe(const std::string& text, const std::string& source);
 
-}  // namespace assay::inline v0_2::wire
+}  // namespace assay::wire

@@ -461,4 +461,4 @@ std::vector<std::string> files_named(const std::string& text, const std::string&
   return paths;
 }
 
-}  // namespace assay::inline v0_2::wire
+}  // namespace assay::wire

@@ -42,4 +42,4 @@ campaign::UncheckedPlan read_plan(const std::string& path, const DatasetLister& 
 // plan.
 std::vector<std::string> files_named(const std::string& json, const std::string& folder);
 
-}  // namespace assay::inline v0_2::wire
+}  // namespace assay::wire

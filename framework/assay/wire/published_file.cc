@@ -133,4 +133,4 @@ std::vector<campaign::PublishedRate> read_published(const std::string& path) {
   return rates;
 }
 
-}  // namespace assay::inline v0_2::wire
+}  // namespace assay::wire

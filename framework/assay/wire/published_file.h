@@ -15,4 +15,4 @@ namespace assay::inline v0_2::wire {
 // be read.
 std::vector<campaign::PublishedRate> read_published(const std::string& path);
 
-}  // namespace assay::inline v0_2::wire
+}  // namespace assay::wire

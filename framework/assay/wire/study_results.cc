@@ -45,4 +45,4 @@ std::string study_json(const study::StudyResult& result) {
   return dumped(all, 1);
 }
 
-}  // namespace assay::inline v0_2::wire
+}  // namespace assay::wire

@@ -11,4 +11,4 @@ namespace assay::inline v0_2::wire {
 // "inf" and "-inf".
 std::string study_json(const study::StudyResult& result);
 
-}  // namespace assay::inline v0_2::wire
+}  // namespace assay::wire

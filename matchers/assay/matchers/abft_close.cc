@@ -5,6 +5,7 @@
 #include "assay/base/error.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
+#include "assay/gate/gate.h"
 #include "assay/report.h"
 
 namespace assay::inline v0_2 {
@@ -37,7 +38,8 @@ AbftMatcher AbftMatcher::false_alarm_budget(double delta) const {
 }
 
 ThresholdSpec AbftMatcher::spec() const {
-  ThresholdSpec spec = parse_threshold(threshold_);
+  ThresholdSpec spec =
+      parse_threshold(threshold_.empty() ? kDefaultThreshold : std::string_view(threshold_));
   if (groups_ && (*groups_ != 0 || spec.group_width() != 0)) {
     if (!spec.threshold->takes("groups")) {
       refuse("the threshold {} checks only whole rows; leave groups out, or use rounding_variance",
@@ -130,4 +132,4 @@ std::string AbftMatcher::describe(bool negated) const {
 AbftMatcher AbftClose(Reference golden_or_case) { return AbftMatcher(std::move(golden_or_case)); }
 AbftMatcher AbftClose(Reference a, Reference b) { return AbftMatcher(std::move(a), std::move(b)); }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

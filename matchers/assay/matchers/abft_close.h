@@ -4,11 +4,15 @@
 #include <optional>
 #include <string>
 
-#include "assay/gate/gate.h"
 #include "assay/matchers/setters.h"
 #include "assay/matchers/tensor_matcher.h"
 
 namespace assay::inline v0_2 {
+
+struct DotModel;  // declared in machine/machine.h
+namespace abft {
+struct ThresholdSpec;  // declared in abft/threshold.h
+}
 
 // Judges a matrix product by checksums. producer() is for a case: it names the producer of the
 // output that is tested. The accumulator is that of the machine which the case's file names for the
@@ -83,14 +87,14 @@ class AbftMatcher : public TensorMatcher<AbftMatcher>, public ProducerSetter<Abf
   std::string describe(bool negated) const;
 
  private:
-  ThresholdSpec spec() const;
+  abft::ThresholdSpec spec() const;
   // Returns a case made from the operands or the golden result, for outputs of this format.
   Case made_case(const Format& output) const;
 
   Reference first_;
   std::optional<Reference> second_, bias_, accumulator_, residual_;
   bool transpose_a_ = false, transpose_b_ = false, allow_empty_ = false;
-  std::string threshold_{kDefaultThreshold};
+  std::string threshold_;  // empty for the default one
   std::optional<int> groups_;
   std::optional<bool> columns_, confirm_;
   std::optional<double> delta_;
@@ -105,4 +109,4 @@ AbftMatcher AbftClose(Reference golden_or_case);
 // before these two. No golden result is needed.
 AbftMatcher AbftClose(Reference a, Reference b);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -104,4 +104,4 @@ std::string AmplificationMatcher::describe(bool negated) const {
                    negated ? "does not differ" : "differs", reference_.text(), ulps_, by);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

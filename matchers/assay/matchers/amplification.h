@@ -45,4 +45,4 @@ inline AmplificationMatcher AmplificationNear(Reference reference, Reference coo
   return {std::move(reference), std::move(coordinates)};
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -56,4 +56,4 @@ void DeterministicMatcher::DescribeNegationTo(std::ostream* os) const {
   *os << formatted("gives other bits in one of {} runs", runs_);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -68,4 +68,4 @@ class DeterministicMatcher {
 // operator is not deterministic. Equal results of all runs on one machine do not prove that it is.
 inline DeterministicMatcher Deterministic(int runs) { return DeterministicMatcher(runs); }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

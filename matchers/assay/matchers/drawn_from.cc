@@ -40,4 +40,4 @@ DrawnFromMatcher DrawnFrom(std::string law, Reference reference) {
   return DrawnFromMatcher(std::move(law), std::move(reference));
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

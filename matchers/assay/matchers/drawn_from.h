@@ -34,4 +34,4 @@ DrawnFromMatcher DrawnFrom(std::string law);
 // attributes complete the law, and its golden result is the reference.
 DrawnFromMatcher DrawnFrom(std::string law, Reference reference);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -4,14 +4,18 @@
 
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
+#include "assay/gate/close_to.h"
 #include "assay/gate/gate.h"
 #include "assay/report.h"
 
 namespace assay::inline v0_2 {
+
 ElementwiseMatcher::ElementwiseMatcher(Reference reference, std::string standard, bool fixed)
     : reference_(std::move(reference)), fixed_(fixed) {
-  if (!standard.empty()) request_.bounds.standards = {std::move(standard)};
-  request_.bounds.origin = "matcher";
+  GateRequest request;
+  if (!standard.empty()) request.bounds.standards = {std::move(standard)};
+  request.bounds.origin = "matcher";
+  request_ = std::make_shared<const GateRequest>(std::move(request));
 }
 ElementwiseMatcher::ElementwiseMatcher(const ElementwiseMatcher&) = default;
 ElementwiseMatcher::ElementwiseMatcher(ElementwiseMatcher&&) noexcept = default;
@@ -19,8 +23,27 @@ ElementwiseMatcher& ElementwiseMatcher::operator=(const ElementwiseMatcher&) = d
 ElementwiseMatcher& ElementwiseMatcher::operator=(ElementwiseMatcher&&) noexcept = default;
 ElementwiseMatcher::~ElementwiseMatcher() = default;
 
+template <typename Change>
+ElementwiseMatcher ElementwiseMatcher::with_request(const Change& change) const {
+  GateRequest changed = *request_;
+  change(changed);
+  return with([&](auto& m) { m.request_ = std::make_shared<const GateRequest>(changed); });
+}
+
+ElementwiseMatcher ElementwiseMatcher::standard(const std::string& name) const {
+  return with_request([&](GateRequest& r) { r.bounds.standards.push_back(name); });
+}
+
+ElementwiseMatcher ElementwiseMatcher::reference_implementation(const std::string& name) const {
+  return with_request([&](GateRequest& r) { r.reference_implementation = name; });
+}
+
+ElementwiseMatcher ElementwiseMatcher::sample_rows(std::int64_t rows, std::uint64_t seed) const {
+  return with_request([&](GateRequest& r) { r.sample = RowSample{rows, seed}; });
+}
+
 GateRequest ElementwiseMatcher::effective(std::string& overridden) const {
-  GateRequest effective = request_;
+  GateRequest effective = *request_;
   BoundRequest& request = effective.bounds;
   request.rtol = rtol_;
   request.atol = atol_;
@@ -121,4 +144,4 @@ ElementwiseMatcher BitEqual(Reference reference) {
   return ElementwiseMatcher(std::move(reference), "bit_equal", true);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

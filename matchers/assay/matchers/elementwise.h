@@ -1,14 +1,17 @@
 // CloseTo, MeetsStandard, WithinUlps and BitEqual: one matcher with four rules.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "assay/gate/close_to.h"
 #include "assay/matchers/setters.h"
 #include "assay/matchers/tensor_matcher.h"
 
 namespace assay::inline v0_2 {
+
+struct GateRequest;  // declared in gate/request.h, which most tests need not compile
 
 // The environment may replace the tolerances of CloseTo and MeetsStandard (gate/close_to.h). Every
 // matcher that this concerns says so in its description and its explanation.
@@ -36,19 +39,13 @@ class ElementwiseMatcher : public TensorMatcher<ElementwiseMatcher>,
 
   // Names a published standard, "ulp(n)" or "bit_equal". Can be called several times: then all of
   // these standards must hold.
-  ElementwiseMatcher standard(const std::string& name) const {
-    return with([&](auto& m) { m.request_.bounds.standards.push_back(name); });
-  }
+  ElementwiseMatcher standard(const std::string& name) const;
   // For a case: names the producer whose recorded output dual-benchmark standards compare with.
   // Needed if the case has recorded outputs of several producers.
-  ElementwiseMatcher reference_implementation(const std::string& name) const {
-    return with([&](auto& m) { m.request_.reference_implementation = name; });
-  }
+  ElementwiseMatcher reference_implementation(const std::string& name) const;
   // For a case that is a product or attention without a golden result: draws `rows` rows at random,
   // computes their golden results, and judges only these rows. Checksums check the whole output.
-  ElementwiseMatcher sample_rows(std::int64_t rows, std::uint64_t seed = 1) const {
-    return with([&](auto& m) { m.request_.sample = RowSample{rows, seed}; });
-  }
+  ElementwiseMatcher sample_rows(std::int64_t rows, std::uint64_t seed = 1) const;
 
   // `words` is true if the explanation is needed. All metrics are then computed.
   MatchReport check(const TensorView& actual, bool words = true) const;
@@ -62,9 +59,15 @@ class ElementwiseMatcher : public TensorMatcher<ElementwiseMatcher>,
   // Returns the request that the setters made, with the changes of the environment.
   GateRequest effective(std::string& overridden) const;
 
+  // Returns a copy of the matcher after `change` was applied to its request.
+  template <typename Change>
+  ElementwiseMatcher with_request(const Change& change) const;
+
   Reference reference_;
   bool fixed_;
-  GateRequest request_;  // the request, without the values that the inherited setters keep
+  // The request, without the values that the inherited setters keep. Copies of the matcher share
+  // it.
+  std::shared_ptr<const GateRequest> request_;
 };
 
 // Matches if every element is within the tolerance that the standard `default` (or the one that
@@ -83,4 +86,4 @@ ElementwiseMatcher WithinUlps(Reference reference, std::uint64_t ulps);
 // its own pattern.
 ElementwiseMatcher BitEqual(Reference reference);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -251,4 +251,4 @@ NoWorseMatcher NoWorseThan(Reference reference_implementation, Reference golden)
   return {std::move(reference_implementation), std::move(golden)};
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -12,11 +12,12 @@
 #include <string>
 #include <string_view>
 
-#include "assay/judge/metric_table.h"
 #include "assay/matchers/setters.h"
 #include "assay/matchers/tensor_matcher.h"
 
 namespace assay::inline v0_2 {
+
+struct Metric;  // declared in judge/metric_table.h
 
 // Matches if a metric over all elements meets a limit. equal_nan() says if NaN matches NaN. By
 // default NaN matches nothing.
@@ -80,4 +81,4 @@ class NoWorseMatcher : public TensorMatcher<NoWorseMatcher>,
 // from a GPU or from a peer's kernel.
 NoWorseMatcher NoWorseThan(Reference reference_implementation, Reference golden);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -76,4 +76,4 @@ void tell_notes(const std::vector<std::string>& notes) {
   std::fflush(stdout);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -15,4 +15,4 @@ namespace assay::inline v0_2 {
 // neither 0 nor 1.
 void tell_notes(const std::vector<std::string>& notes);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

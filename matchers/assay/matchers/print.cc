@@ -23,4 +23,4 @@ void PrintTo(const TensorView& v, std::ostream* os) {
 
 void PrintTo(const Tensor& tensor, std::ostream* os) { PrintTo(tensor.view(), os); }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

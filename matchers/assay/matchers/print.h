@@ -11,4 +11,4 @@ namespace assay::inline v0_2 {
 void PrintTo(const TensorView& view, std::ostream* os);
 void PrintTo(const Tensor& tensor, std::ostream* os);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -91,4 +91,4 @@ void campaign::PrintTo(const Rate& rate, std::ostream* os) {
   *os << formatted("{} of {} trials", grouped(rate.events), grouped(rate.trials));
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

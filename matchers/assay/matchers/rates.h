@@ -57,4 +57,4 @@ namespace campaign {
 void PrintTo(const Rate& rate, std::ostream* os);
 }  // namespace campaign
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

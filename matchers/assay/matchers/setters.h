@@ -82,4 +82,4 @@ class ProducerSetter {
   std::string producer_;
 };
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -86,4 +86,4 @@ bool explain_refusal(const std::exception& refusal, testing::MatchResultListener
   return true;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -52,4 +52,4 @@ std::string unread_elements(std::string_view dtype) {
       dtype);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -23,4 +23,4 @@ std::string dtypes_of(DtypeNames names);
 // what to do.
 std::string unread_elements(std::string_view dtype);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

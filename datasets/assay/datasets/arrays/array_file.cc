@@ -274,4 +274,4 @@ Tensor read_array(const ArrayRequest& request) {
   }
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -96,4 +96,4 @@ std::unique_ptr<ArraySource> open_array(const ArrayRequest& request);
 Tensor read_array(ArraySource& source);
 Tensor read_array(const ArrayRequest& request);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -195,4 +195,4 @@ std::vector<Verdict> judge_arrays(ArraySource& actual, ArraySource& expected,
   return verdicts;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

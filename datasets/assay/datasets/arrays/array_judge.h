@@ -30,4 +30,4 @@ std::vector<Verdict> judge_arrays(ArraySource& actual, ArraySource& expected,
                                   const std::vector<ElementCheck>& checks,
                                   const JudgeOptions& options, std::int64_t piece);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

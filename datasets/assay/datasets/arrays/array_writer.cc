@@ -61,4 +61,4 @@ void write_array_file(const ArrayFormat& row, const std::string& path,
   }
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -25,4 +25,4 @@ std::string shape_word(const Shape& shape);
 // with `scalar` for rank 0.
 std::string raw_file_name(std::string_view stem, const Format& format, const Shape& shape);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

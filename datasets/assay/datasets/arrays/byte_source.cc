@@ -91,4 +91,4 @@ std::unique_ptr<ByteSource> spooled(const std::string& path, ByteSource& source)
   return copy;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

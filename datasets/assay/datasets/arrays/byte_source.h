@@ -30,4 +30,4 @@ std::unique_ptr<ByteSource> open_plain(const std::string& path);
 // order. Throws FileError if there is no room.
 std::unique_ptr<ByteSource> spooled(const std::string& path, ByteSource& source);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

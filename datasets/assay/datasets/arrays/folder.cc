@@ -154,4 +154,4 @@ std::string without_array_ending(const std::string& path) {
   return path.substr(0, path.size() - array_ending(path).size());
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -53,4 +53,4 @@ class NewFolder {
   std::vector<std::string> moved_;  // names in folder_
 };
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -102,4 +102,4 @@ NpyType npy_type(const std::string& path, const Literal& literal) {
   return {known, width, is_big_endian && width > 1};
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -26,4 +26,4 @@ struct NpyType {
 // The error names the file and the elements' type, and says how to save them.
 NpyType npy_type(const std::string& path, const Literal& descr);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -215,4 +215,4 @@ void write_npz(const std::string& path, const std::map<std::string, TensorView>&
   write_file(path, zipped(entries));
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

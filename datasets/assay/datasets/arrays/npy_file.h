@@ -15,4 +15,4 @@ std::unique_ptr<ArrayFile> open_npz(const std::string& path);
 void write_npy(const std::string& path, const std::map<std::string, TensorView>& arrays);
 void write_npz(const std::string& path, const std::map<std::string, TensorView>& arrays);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -239,4 +239,4 @@ std::unique_ptr<ArrayFile> open_onnx(const std::string& path) {
   return std::make_unique<OnnxFile>(path);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

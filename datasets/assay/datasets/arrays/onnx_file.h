@@ -11,4 +11,4 @@ namespace assay::inline v0_2 {
 
 std::unique_ptr<ArrayFile> open_onnx(const std::string& path);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

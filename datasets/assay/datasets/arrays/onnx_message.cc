@@ -164,4 +164,4 @@ std::string data_type_name(std::uint64_t data_type) {
   return data_type < std::size(kNames) ? std::string(kNames[data_type]) : "";
 }
 
-}  // namespace assay::inline v0_2::onnx
+}  // namespace assay::onnx

@@ -52,4 +52,4 @@ bool may_be_tensor(const std::string& path, ByteSource& bytes);
 // no name.
 std::string data_type_name(std::uint64_t data_type);
 
-}  // namespace assay::inline v0_2::onnx
+}  // namespace assay::onnx

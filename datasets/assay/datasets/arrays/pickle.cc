@@ -248,4 +248,4 @@ Pickle read_pickle(std::string_view bytes,
   return Machine(bytes, allowed).run();
 }
 
-}  // namespace assay::inline v0_2::pickle
+}  // namespace assay::pickle

@@ -47,4 +47,4 @@ struct Pickle {
 Pickle read_pickle(std::string_view bytes,
                    const std::function<bool(std::string_view global)>& allowed);
 
-}  // namespace assay::inline v0_2::pickle
+}  // namespace assay::pickle

@@ -281,4 +281,4 @@ std::string bytes_of(const TensorView& view) {
   return {reinterpret_cast<const char*>(view.data), static_cast<std::size_t>(size)};
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -48,4 +48,4 @@ std::string text_of(ByteSource& bytes, std::int64_t most, const std::string& pat
 // Returns a string with the bytes of the elements, one after another in the view's row-major order.
 std::string bytes_of(const TensorView& view);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

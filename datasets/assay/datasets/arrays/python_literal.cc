@@ -208,4 +208,4 @@ std::string literal_text(const Literal& literal) {
   return "(" + result + (list.size() == 1 ? ",)" : ")");
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

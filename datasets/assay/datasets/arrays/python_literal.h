@@ -41,4 +41,4 @@ Literal parse_literal(std::string_view text, Python version = Python::k3);
 // Returns the literal in Python's syntax. Lists are written as tuples.
 std::string literal_text(const Literal& literal);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -240,4 +240,4 @@ std::string raw_file_name(std::string_view stem, const Format& format, const Sha
   return assay::formatted("{}_{}{}{}.bin", stem, format.name, kShapeMark, shape_word(shape));
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -49,4 +49,4 @@ std::string file_beside(const std::string& path);
 std::unique_ptr<ArrayFile> open_raw(const std::string& path);
 void write_raw(const std::string& path, const std::map<std::string, TensorView>& arrays);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

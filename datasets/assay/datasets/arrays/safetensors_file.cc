@@ -150,4 +150,4 @@ void write_safetensors(const std::string& path, const std::map<std::string, Tens
   write_file(path, out + text + data);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -20,4 +20,4 @@ inline constexpr DtypeNames kSafetensorsDtypes =
 std::unique_ptr<ArrayFile> open_safetensors(const std::string& path);
 void write_safetensors(const std::string& path, const std::map<std::string, TensorView>& arrays);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -31,4 +31,4 @@ std::unique_ptr<ArrayFile> open_torch(const std::string& path);
 // Writes one array without a name as a tensor, and other arrays as a dict.
 void write_torch(const std::string& path, const std::map<std::string, TensorView>& arrays);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -235,4 +235,4 @@ std::string zipped(const std::vector<ZipEntry>& entries) {
   return bytes;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -42,4 +42,4 @@ std::string zipped(const std::vector<ZipEntry>& entries);
 // The most bytes that one deflated byte can become: a match of 258 bytes takes at least two bits.
 inline constexpr std::int64_t kMostPerDeflatedByte = 1032;
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

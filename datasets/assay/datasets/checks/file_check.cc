@@ -293,4 +293,4 @@ void file_was_written(int fd) {
 }
 
 }  // namespace h5
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -63,4 +63,4 @@ std::unique_ptr<FileCheck> check_of(const std::string& path, int fd);
 void file_was_written(int fd);
 
 }  // namespace h5
-}  // namespace assay::inline v0_2
+}  // namespace assay

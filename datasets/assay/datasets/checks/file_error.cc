@@ -8,4 +8,4 @@ FileError::FileError(const std::string& file, const std::string& object, const s
     : std::runtime_error(
           printable(file + ": " + (object.empty() ? reason : object + ": " + reason))) {}
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -18,4 +18,4 @@ class NoCaseError : public FileError {
   using FileError::FileError;
 };
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -27,4 +27,4 @@ auto in_file(const std::string& file, const Read& read) {
   }
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -24,4 +24,4 @@ double most_declared(std::uint64_t file_size) {
   return std::max(kFree, kMostPerByte * static_cast<double>(file_size));
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -14,4 +14,4 @@ std::int64_t dataset_size_cap();
 // least 256 MiB, because parts of a dataset that were never written take no space in the file.
 double most_declared(std::uint64_t file_size);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -459,4 +459,4 @@ std::optional<StoredPlace> ArrayCases::result_place(const std::string& name,
   return array != nullptr ? std::optional(array->place()) : std::nullopt;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

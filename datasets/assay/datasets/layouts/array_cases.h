@@ -92,4 +92,4 @@ class ArrayCases : public CaseSource {
   std::map<std::string, CaseRecord> all_below_;
 };
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

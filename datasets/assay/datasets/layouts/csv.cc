@@ -124,4 +124,4 @@ std::string csv_line(const std::vector<std::string>& cells) {
   return line + "\n";
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -25,4 +25,4 @@ CsvTable read_csv(const std::string& path);
 // Returns a row as text, quoted if necessary, with its end of line.
 std::string csv_line(const std::vector<std::string>& cells);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

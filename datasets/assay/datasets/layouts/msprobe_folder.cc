@@ -137,4 +137,4 @@ std::string first_call_text(const std::vector<std::string>& calls,
   return "";
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -21,4 +21,4 @@ inline constexpr const char* kCallAttribute = "x_call";
 std::string first_call_text(const std::vector<std::string>& calls,
                             const std::vector<std::string>& not_passed);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

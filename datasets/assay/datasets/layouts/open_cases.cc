@@ -169,4 +169,4 @@ std::vector<std::string> find_sources(const std::vector<std::string>& paths,
   return sources;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

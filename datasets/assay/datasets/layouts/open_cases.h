@@ -126,4 +126,4 @@ std::vector<std::string> find_sources(const std::vector<std::string>& paths,
 OpenedCases open_pairs(const std::string& outputs, const std::string& golden,
                        const OpenOptions& options = {});
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -242,4 +242,4 @@ OpenedCases open_pairs(const std::string& outputs, const std::string& golden,
   return opened;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

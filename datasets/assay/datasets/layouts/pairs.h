@@ -45,4 +45,4 @@ class NamePattern {
 // FileError if a folder cannot be read.
 std::vector<std::string> files_matching(const std::string& pattern);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -194,4 +194,4 @@ OpenedCases open_two_sided_folder(const std::string& path, const OpenOptions& op
   return opened;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -17,4 +17,4 @@ OpenedCases open_plain_folder(const std::string& path, const OpenOptions& option
 bool is_two_sided_folder(const std::string& path);
 OpenedCases open_two_sided_folder(const std::string& path, const OpenOptions& options);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -428,4 +428,4 @@ void take_rows_as_cases(OpenedCases& opened) {
   opened.attributes.erase(kRowsAreCases);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

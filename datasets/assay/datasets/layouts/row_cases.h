@@ -44,4 +44,4 @@ void put_row(Tensor& rows, std::int64_t row, const Tensor& value);
 Tensor computed_by_rows(const Case& c, std::int64_t rows, int threads,
                         const std::function<Tensor(const Case& row)>& compute);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -111,4 +111,4 @@ OpenedCases open_sample_folder(const std::string& path, const OpenOptions& optio
   return opened;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -11,4 +11,4 @@ namespace assay::inline v0_2 {
 bool is_sample_folder(const std::string& path);
 OpenedCases open_sample_folder(const std::string& path, const OpenOptions& options);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -564,4 +564,4 @@ OpenedCases open_ttk_dump(const std::string& path, const OpenOptions& options) {
   return opened;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

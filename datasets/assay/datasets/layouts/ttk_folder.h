@@ -27,4 +27,4 @@ std::string ttk_folder_name(const std::string& testcase);
 // of its folder if the case's name cannot be part of a file name.
 std::string ttk_dump_name(const std::string& testcase);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

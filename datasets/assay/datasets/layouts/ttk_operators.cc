@@ -260,4 +260,4 @@ TtkNames ttk_names(const std::string& op, const Attributes& attributes) {
   return names;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

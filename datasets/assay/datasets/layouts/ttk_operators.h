@@ -29,4 +29,4 @@ struct TtkNames {
 };
 TtkNames ttk_names(const std::string& op, const std::map<std::string, Attribute>& attributes);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

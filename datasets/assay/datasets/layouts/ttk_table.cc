@@ -276,4 +276,4 @@ TtkTable read_ttk_table(const std::string& path) {
   return table;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -45,4 +45,4 @@ bool is_ttk_table(const std::string& path);
 // Reads a case table. Throws FileError, which names the file, the line and the column.
 TtkTable read_ttk_table(const std::string& path);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

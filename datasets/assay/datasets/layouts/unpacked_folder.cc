@@ -401,4 +401,4 @@ std::vector<std::string> write_ttk(const CaseSource& from, const std::vector<std
   return {lost.begin(), lost.end()};
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -26,4 +26,4 @@ void write_unpacked(const OpenedCases& from, const std::vector<std::string>& cas
 std::vector<std::string> write_ttk(const CaseSource& from, const std::vector<std::string>& cases,
                                    const std::string& folder);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

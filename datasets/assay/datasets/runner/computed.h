@@ -32,4 +32,4 @@ struct Computed {
   std::map<std::string, Result> outputs = {};  // by name; a case's only output has the name ""
 };
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

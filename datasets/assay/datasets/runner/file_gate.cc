@@ -413,4 +413,4 @@ std::vector<GatedCase> gate_file_case(const CaseSource& golden, const std::strin
   return gated;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

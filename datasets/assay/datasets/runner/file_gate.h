@@ -62,4 +62,4 @@ std::vector<GatedCase> gate_file_case(const CaseSource& golden, const std::strin
                                       const OutputSource& source, const GateRequest& request,
                                       const PieceReading& reading = {});
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

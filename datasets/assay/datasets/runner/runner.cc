@@ -250,4 +250,4 @@ int run_dataset_tests(int argc, char** argv, const std::map<std::string, CaseFun
   }
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -41,4 +41,4 @@ using CaseFunction = std::function<Computed(const Case&)>;
 int run_dataset_tests(int argc, char** argv,
                       const std::map<std::string, CaseFunction>& operators = {});
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -34,4 +34,4 @@ class ArraySource {
   virtual bool shape_is_inferred() const { return false; }
 };
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

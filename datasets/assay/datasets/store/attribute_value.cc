@@ -86,4 +86,4 @@ std::optional<Attribute> attribute_value(hid_t attr, GlobalHeap& heap, bool& ok)
   return value;
 }
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

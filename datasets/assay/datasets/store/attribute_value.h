@@ -15,4 +15,4 @@ namespace assay::inline v0_2::h5 {
 // read, for a reason that last_error() returns. `heap` is that of the attribute's file.
 std::optional<Attribute> attribute_value(hid_t attribute, GlobalHeap& heap, bool& ok);
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

@@ -46,4 +46,4 @@ const BlockReader::Block* BlockReader::block_of(std::uint64_t number) {
   return n < 0 ? nullptr : &block;
 }
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

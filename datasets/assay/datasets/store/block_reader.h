@@ -44,4 +44,4 @@ class BlockReader {
   std::vector<Block> blocks_ = std::vector<Block>(kBlocks);
 };
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

@@ -14,4 +14,4 @@ inline std::string path_of(const std::string& name, const std::string& part,
   return case_path(name) + "/" + part + (output.empty() ? "" : "/" + output);
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -80,4 +80,4 @@ const Format* common_format(const StoredOutput& output) {
   return common;
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -129,4 +129,4 @@ void check_same_source(const std::string& golden_path,
 // results, or if their dtypes differ.
 const Format* common_format(const StoredOutput& output);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

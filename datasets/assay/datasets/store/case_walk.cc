@@ -207,4 +207,4 @@ std::optional<std::vector<std::string>> cases_by_threads(const std::string& path
   return std::nullopt;
 }
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

@@ -76,4 +76,4 @@ class CaseWalk {
 std::optional<std::vector<std::string>> cases_by_threads(const std::string& path,
                                                          const OpenedFile& opened, int threads);
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

@@ -218,4 +218,4 @@ std::string table_sum(std::string_view text) {
   return formatted("xxh3 {:016x}", XXH3_64bits(text.data(), text.size()));
 }
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

@@ -106,4 +106,4 @@ class ChecksumTable {
 // Returns the checksum of a table's text, as assay_checksums has it.
 std::string table_sum(std::string_view text);
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

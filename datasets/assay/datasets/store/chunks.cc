@@ -597,4 +597,4 @@ std::string read_stored_range(const StoredArray& array, std::int64_t begin, std:
   return read ? "" : damaged("its data cannot be read");
 }
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

@@ -56,4 +56,4 @@ bool write_range(const StoredArray& array, hid_t to, hid_t type, std::int64_t be
 // if they can. Sets `written` to false if HDF5 cannot write them.
 std::string copy_stored(const StoredArray& array, hid_t to, bool& written);
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

@@ -436,4 +436,4 @@ std::unique_ptr<CopySource> plain_copy_source(const std::string& path,
   return source;
 }
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

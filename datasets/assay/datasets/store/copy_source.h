@@ -73,4 +73,4 @@ std::unique_ptr<CopySource> plain_copy_source(const std::string& path,
                                               std::shared_ptr<PlainObjects> objects,
                                               const std::string& group, const ChecksumTable& sums);
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

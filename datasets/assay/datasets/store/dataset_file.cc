@@ -633,4 +633,4 @@ std::unique_ptr<h5::CopySource> DatasetFile::copy_source(const std::string& name
   return source != nullptr ? std::move(source) : h5::copy_source(path(), impl_->opened.hdf5());
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

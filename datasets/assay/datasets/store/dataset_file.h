@@ -94,6 +94,6 @@ class Hdf5Program {
   Hdf5Program& operator=(const Hdf5Program&) = delete;
 };
 
-}  // namespace assay::inline v0_2
+}  // namespace assay
 
 #include "assay/datasets/store/writer.h"

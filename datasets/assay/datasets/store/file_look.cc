@@ -106,4 +106,4 @@ void serve_file_checks(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], h5::kFileCheckWord) == 0) serve();
 }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -25,4 +25,4 @@ struct FileLook {
 };
 
 }  // namespace h5
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -143,4 +143,4 @@ GlobalHeap::Object GlobalHeap::object(std::span<const std::byte> reference,
   return {length, large_};
 }
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

@@ -83,4 +83,4 @@ std::uint64_t number_in(std::span<const std::byte> bytes, std::size_t at, std::s
 // Returns true if the bytes begin with a signature of four letters.
 bool begins_with(std::span<const std::byte> bytes, const char (&word)[5]);
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

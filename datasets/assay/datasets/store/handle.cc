@@ -64,4 +64,4 @@ std::string damaged(const std::string& what) {
                    error.text.empty() ? "" : formatted(" ({})", error.text));
 }
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

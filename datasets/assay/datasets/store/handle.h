@@ -72,4 +72,4 @@ bool damage_was_seen();
 void note_damage();
 void forget_damage();
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

@@ -104,4 +104,4 @@ std::string MetadataChecks::messages_problem(std::span<const std::byte> messages
   return "";
 }
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

@@ -42,4 +42,4 @@ class MetadataChecks {
   std::map<std::uint64_t, Continuation> continuations_;
 };
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

@@ -133,4 +133,4 @@ std::unique_ptr<ArraySource> Reader::open_any(const std::string& object,
       *this, object, std::make_shared<const OpenDataset>(open_tensor(object, &dtype)));
 }
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

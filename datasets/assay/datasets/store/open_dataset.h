@@ -29,4 +29,4 @@ struct Reader::OpenDataset {
 inline constexpr const char* kCannotRead =
     "its elements cannot be read; the file has changed while it was open";
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

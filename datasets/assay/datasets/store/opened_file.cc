@@ -103,4 +103,4 @@ FileCheck* OpenedFile::check() {
   return check_.get();
 }
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

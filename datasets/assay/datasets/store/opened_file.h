@@ -53,4 +53,4 @@ class OpenedFile {
   Handle file_;
 };
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

@@ -610,4 +610,4 @@ std::shared_ptr<const PlainObjects::Links> PlainObjects::read_links(const PlainO
   return links;
 }
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

@@ -149,4 +149,4 @@ class PlainObjects {
   GlobalHeap heap_;
 };
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

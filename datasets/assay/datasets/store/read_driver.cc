@@ -159,4 +159,4 @@ GlobalHeap& heap_of(hid_t file) {
 ReadingElements::ReadingElements() { ++reading_elements; }
 ReadingElements::~ReadingElements() { --reading_elements; }
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

@@ -24,4 +24,4 @@ class ReadingElements {
   ReadingElements& operator=(const ReadingElements&) = delete;
 };
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

@@ -576,4 +576,4 @@ Tensor Reader::read_tensor(const std::string& object) const {
   return tensor;
 }
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

@@ -151,4 +151,4 @@ class Reader {
   mutable std::vector<std::pair<std::string, std::shared_ptr<const OpenDataset>>> opened_;
 };
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

@@ -18,4 +18,4 @@ struct StoredPlace {
 // Returns the place of a whole file, or a place that stands for no file if the file does not exist.
 StoredPlace file_place(const std::string& path);
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

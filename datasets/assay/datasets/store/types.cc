@@ -356,4 +356,4 @@ std::string invalid_element(const TensorView& piece, const Shape& shape, std::in
   return "";
 }
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

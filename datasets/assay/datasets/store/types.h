@@ -65,4 +65,4 @@ std::string invalid_element(const TensorView& tensor);
 // shape, and the piece begins at its row-major position `begin`.
 std::string invalid_element(const TensorView& piece, const Shape& shape, std::int64_t begin);
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

@@ -302,4 +302,4 @@ std::string VariableElements::decode(const ElementLayout& layout, std::span<cons
   return "";
 }
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

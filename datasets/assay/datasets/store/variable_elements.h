@@ -76,4 +76,4 @@ class VariableElements {
   std::uint64_t all_bytes_ = 0;  // total size of the objects that were read
 };
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

@@ -129,4 +129,4 @@ Handle write_access(int fd, int* error) {
   return access;
 }
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

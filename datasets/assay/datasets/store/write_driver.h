@@ -14,4 +14,4 @@ namespace assay::inline v0_2::h5 {
 // gets is only for its messages.
 Handle write_access(int fd, int* error);
 
-}  // namespace assay::inline v0_2::h5
+}  // namespace assay::h5

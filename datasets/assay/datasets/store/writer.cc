@@ -674,4 +674,4 @@ Hdf5Program::Hdf5Program() {
 
 Hdf5Program::~Hdf5Program() { --hdf5_programs; }
 
-}  // namespace assay::inline v0_2
+}  // namespace assay

@@ -66,4 +66,4 @@ class DatasetWriter {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace assay::inline v0_2
+}  // namespace assay
