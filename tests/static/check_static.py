@@ -13,6 +13,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -26,11 +27,27 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def cppcheck():
+    with tempfile.TemporaryDirectory() as copy:
+        for folder in "framework", "datasets/assay", "matchers", "tools":
+            copy_without_inline_namespaces(folder, pathlib.Path(copy))
+        return cppcheck_of(copy)
+
+
+def copy_without_inline_namespaces(folder, to):
+    """Copies the sources of a folder. cppcheck 2.10 cannot read nested inline namespaces."""
+    for file in (ROOT / folder).rglob("*"):
+        if file.suffix in (".h", ".cc"):
+            copy = to / file.relative_to(ROOT)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_text(re.sub(r"^namespace assay::inline \w+", "namespace assay", file.read_text(), flags=re.M))
+
+
+def cppcheck_of(tree):
     return subprocess.run(
         ["cppcheck", "--std=c++20", "--language=c++", "--enable=warning,performance,portability", "--quiet",
          "--max-configs=1", "--error-exitcode=1", f"--suppressions-list={ROOT / 'tests/static/cppcheck.txt'}",
          f"-j{os.cpu_count()}", "--template={file}:{line}: {id}: {message}", "-Iframework", "-Idatasets",
-         "-Imatchers", "-Itools", "framework", "datasets/assay", "matchers", "tools"], cwd=ROOT).returncode
+         "-Imatchers", "-Itools", "framework", "datasets/assay", "matchers", "tools"], cwd=tree).returncode
 
 
 def commands_without_pch(build, files, to):
