@@ -150,9 +150,18 @@ TEST(Judge, AgreesWithTheOracleOnIntegers) {
   std::uint64_t seed = 100;
   for (const char* dtype : kIntegers) {
     for (const char* golden : {dtype, "int64", "int8"}) {
-      for (const Bound& bound : {tolerance(0, 0), tolerance(2, 0), tolerance(0, 0.01),
-                                 within_ulps(0), within_ulps(3), same_bits()}) {
-        if (std::string(dtype) == "bool" && (bound.atol > 0 || bound.ulps > 0)) continue;
+      Bound symmetric = tolerance(0, 0.25), largest = symmetric, either = tolerance(2, 0.01);
+      symmetric.rule = Rule::kSymmetric;
+      largest.rule = Rule::kLargest;
+      symmetric.floor = largest.floor = 8;
+      either.rule = Rule::kEither;
+      either.or_ulps = 3;
+      for (const Bound& bound :
+           {tolerance(0, 0), tolerance(2, 0), tolerance(0, 0.01), within_ulps(0), within_ulps(3),
+            same_bits(), symmetric, largest, either}) {
+        if (std::string(dtype) == "bool" &&
+            !(bound.atol == 0 && bound.ulps == 0 && bound.floor == 0))
+          continue;
         const Pair pair =
             drawn_pair(format_named(dtype), format_named(golden), bound, kDrawn, ++seed);
         oracle::check(pair.actual, pair.expected, bound);
@@ -487,6 +496,30 @@ TEST(Judge, UlpsBesideATolerance) {
     ASSERT_EQ(v.worst.size(), 1u);
     EXPECT_EQ(v.worst[0].linear, 2);
   }
+}
+
+// |actual - expected| < 0.5 max(8, |actual| + |expected|), worked out by hand.
+TEST(Judge, SymmetricToleranceOfIntegers) {
+  Bound bound = tolerance(0, 0.5);
+  bound.rule = Rule::kSymmetric;
+  bound.floor = 8;
+  const auto mismatches = [&](double actual, double expected) {
+    return judge(vector_of("int32", {actual}), vector_of("int32", {expected}), bound).mismatches;
+  };
+  EXPECT_EQ(mismatches(9, 4), 0) << "5 < 6.5";
+  EXPECT_EQ(mismatches(4, 9), 0) << "the rule is symmetric";
+  EXPECT_EQ(mismatches(12, 4), 1) << "8 is not below 8, and 0.5 |expected| would be 2";
+  EXPECT_EQ(mismatches(0, 4), 1) << "4 is not below 0.5 times the floor";
+  EXPECT_EQ(mismatches(0, 3), 0) << "3 < 4";
+  EXPECT_EQ(mismatches(-1, 1), 0) << "2 < 4";
+  EXPECT_EQ(mismatches(-5, 5), 1) << "10 is not below 5";
+  EXPECT_EQ(mismatches(7, 7), 0);
+  bound.floor = bound.rtol = 0;
+  EXPECT_EQ(mismatches(7, 7), 0) << "equal values pass, whatever the tolerance is";
+  EXPECT_EQ(mismatches(7, 8), 1);
+  bound.or_ulps = 1;
+  EXPECT_EQ(mismatches(7, 8), 0) << "neighbours";
+  EXPECT_EQ(mismatches(7, 9), 1);
 }
 
 // Without metrics, a large tensor is read in parts. Each part must be read at its own place, even

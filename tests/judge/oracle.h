@@ -277,15 +277,24 @@ inline Element judge_integer(const TensorView& actual, const TensorView& expecte
   const Int128 a = as_integer(*actual.format, actual.bits_at(i)),
                e = as_integer(*expected.format, expected.bits_at(i));
   Element r;
-  r.limit = limit_of(bound, static_cast<double>(e), static_cast<double>(a));
-  if (bound.rule == Rule::kUlps) r.limit = static_cast<double>(bound.ulps);
-  if (bound.rule == Rule::kBits) r.limit = 0;
+  const auto limit = [&](Int128 value) {
+    if (bound.rule == Rule::kUlps) return static_cast<double>(bound.ulps);
+    if (bound.rule == Rule::kBits) return 0.0;
+    return limit_of(bound, static_cast<double>(e), static_cast<double>(value));
+  };
+  r.limit = limit(a);
   const auto outside = [&](Int128 value) {
     const Int128 error = value > e ? value - e : e - value;
+    if (error <= static_cast<Int128>(bound.or_ulps)) return false;
     if (bound.rule == Rule::kUlps) return error > static_cast<Int128>(bound.ulps);
-    return !(r.limit >= 0x1p100 || error <= static_cast<Int128>(r.limit));
+    if (limit(value) >= 0x1p100) return false;
+    // The error is a whole number, so only an error that equals the limit's whole part is close.
+    const double whole = std::floor(limit(value));
+    if (error != static_cast<Int128>(whole)) return error > static_cast<Int128>(whole);
+    return bound.rule == Rule::kSymmetric && error != 0 && limit(value) == whole;
   };
   r.error = static_cast<double>(a > e ? a - e : e - a);
+  if (!outside(a) && bound.or_ulps > 0) r.limit = std::max(r.limit, r.error);
   r.nonzero = e != 0;
   r.zero_mismatches = outside(0);
   r.mismatches = outside(a);

@@ -379,13 +379,14 @@ double expected_rms(const ExpectedErrors& errors, const Tensor& golden, const Fo
   const std::vector<double> expected = golden.view().values();
   const double most_finite = max_finite(output);
   const std::optional<LastRounding> last = last_rounding(errors);
-  double squares = 0;
+  double squares = 0, count = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const double e = expected[i];
     if (!has_error(e, most_finite)) continue;
     squares += square_moments(last, e, errors.mean[i], deviation_of(errors, i, e)).mean;
+    ++count;
   }
-  return expected.empty() ? 0 : std::sqrt(squares / static_cast<double>(expected.size()));
+  return count == 0 ? 0 : std::sqrt(squares / count);
 }
 
 ErrorTest error_test(const ExpectedErrors& errors, const Tensor& golden, const Format& output,

@@ -436,20 +436,31 @@ class ElementJudge {
       return finding;
     }
     // An expected value that the standard does not round is compared as a real number.
-    const bool fraction = !rounds_ && bound_.rule == Rule::kTolerance &&
-                          raw != std::nearbyint(raw) && expected_.format->is_float();
+    const bool fraction =
+        !rounds_ && !rule_.by_codes && raw != std::nearbyint(raw) && expected_.format->is_float();
     const Int128 difference = ia > *ie ? ia - *ie : *ie - ia;
     const Int128 size = *ie < 0 ? -*ie : *ie;
     finding.error = fraction ? std::abs(a - raw) : static_cast<double>(difference);
-    const double limit = limit_at(position, raw, 0);
-    finding.bound = limit;
-    const auto within = [&](Int128 distance) {
+    finding.bound = limit_at(position, raw, a);
+    const bool is_open = bound_.rule == Rule::kSymmetric;  // the error must be below its limit
+    const auto within = [&](double value, Int128 distance, double error) {
       if (bound_.rule == Rule::kUlps) return distance <= static_cast<Int128>(bound_.ulps);
-      return limit >= 0x1p120 || distance <= static_cast<Int128>(limit);
+      const double limit = limit_at(position, raw, value);
+      if (fraction) return is_open ? error < limit : error <= limit;
+      if (distance == 0 || limit >= 0x1p120) return true;
+      return distance <=
+             (is_open ? static_cast<Int128>(std::ceil(limit)) - 1 : static_cast<Int128>(limit));
+    };
+    const auto near = [&](Int128 distance) {
+      return bound_.or_ulps > 0 && distance <= static_cast<Int128>(bound_.or_ulps);
     };
     finding.nonzero = fraction || size != 0;
-    finding.missed_by_zero = fraction ? !(std::abs(raw) <= limit) : !within(size);
-    finding.missed = fraction ? !(finding.error <= limit) : !within(difference);
+    finding.missed_by_zero = !within(0, size, std::abs(raw)) && !near(size);
+    finding.missed = !within(a, difference, finding.error);
+    if (finding.missed && near(difference)) {
+      finding.missed = false;
+      finding.bound = finding.error;
+    }
     return finding;
   }
 

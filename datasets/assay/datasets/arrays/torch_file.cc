@@ -94,8 +94,12 @@ class Finder {
   }
 
   void walk(Ref ref, const std::string& name, int depth) {
-    if (++visits_ > kMostVisits || depth > kDeepestPickle) {
-      refuse("", "its pickle nests lists and dicts more deeply than is read");
+    if (depth > kDeepestPickle) {
+      refuse("", formatted("its pickle nests lists and dicts more than {} deep", kDeepestPickle));
+    }
+    if (++visits_ > kMostVisits) {
+      refuse("", formatted("its pickle has more than {} values, counting those that are repeated",
+                           kMostVisits));
     }
     const Value& value = pickle_[ref];
     const auto below = [&](const std::string& key) {
