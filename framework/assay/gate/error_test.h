@@ -38,8 +38,7 @@ struct ErrorTest {
 ErrorTest error_test(const ExpectedErrors& errors, const Tensor& golden, const Format& output,
                      int threads = 0);
 
-// Returns the root mean square of the expected errors over the elements that the output's format can
-// represent. Returns 0 if there are none.
+// Returns the root mean square of the expected errors, over the elements that the output can hold.
 double expected_rms(const ExpectedErrors& errors, const Tensor& golden, const Format& output);
 
 // Returns the mean of (round(e + x) - e)^2 of each element, as theory expects it.

@@ -444,23 +444,18 @@ class ElementJudge {
     finding.bound = limit_at(position, raw, a);
     const bool is_open = bound_.rule == Rule::kSymmetric;  // the error must be below its limit
     const auto within = [&](double value, Int128 distance, double error) {
+      if (bound_.or_ulps > 0 && distance <= static_cast<Int128>(bound_.or_ulps)) return true;
       if (bound_.rule == Rule::kUlps) return distance <= static_cast<Int128>(bound_.ulps);
       const double limit = limit_at(position, raw, value);
       if (fraction) return is_open ? error < limit : error <= limit;
       if (distance == 0 || limit >= 0x1p120) return true;
       return distance <=
-             (is_open ? static_cast<Int128>(std::ceil(limit)) - 1 : static_cast<Int128>(limit));
-    };
-    const auto near = [&](Int128 distance) {
-      return bound_.or_ulps > 0 && distance <= static_cast<Int128>(bound_.or_ulps);
+             static_cast<Int128>(is_open ? std::ceil(limit) : limit) - (is_open ? 1 : 0);
     };
     finding.nonzero = fraction || size != 0;
-    finding.missed_by_zero = !within(0, size, std::abs(raw)) && !near(size);
+    finding.missed_by_zero = !within(0, size, std::abs(raw));
     finding.missed = !within(a, difference, finding.error);
-    if (finding.missed && near(difference)) {
-      finding.missed = false;
-      finding.bound = finding.error;
-    }
+    if (!finding.missed) finding.bound = std::max(finding.bound, finding.error);
     return finding;
   }
 
