@@ -11,7 +11,8 @@ import re
 import sys
 
 COMMENT = re.compile(r"( {0,4})//(?!/)(.*)")
-LONE = re.compile(r"\s*((template|struct|class|enum|namespace|union|public|private|protected|#)\b|#|$)")
+# Lines at which the declarations that share a comment end.
+ENDS_A_GROUP = re.compile(r"\s*((template|struct|class|enum|namespace|union|public|private|protected|#)\b|#|$)")
 
 
 def escaped(text):
@@ -40,7 +41,7 @@ def described(lines, begin):
     indent = len(lines[begin]) - len(lines[begin].lstrip()) if begin < len(lines) else 0
     end = begin
     while end < len(lines) and lines[end].strip() and not COMMENT.fullmatch(lines[end]):
-        if len(lines[end]) - len(lines[end].lstrip()) < indent or LONE.match(lines[end]) or trailing(
+        if len(lines[end]) - len(lines[end].lstrip()) < indent or ENDS_A_GROUP.match(lines[end]) or trailing(
                 lines[end]) != lines[end]:
             break
         end += 1
