@@ -17,6 +17,7 @@
 #include "assay/judge/draw_distribution.h"
 #include "assay/judge/draw_tests.h"
 #include "assay/judge/regate.h"
+#include "emulated.h"
 #include "error_of.h"
 
 namespace assay {
@@ -116,7 +117,7 @@ std::vector<RightDraws> right_draws() {
   return all;
 }
 
-constexpr int kRepeats = 300;
+const int kRepeats = walks_a_share() ? 75 : 300;
 
 // If each of 300 right tensors fails with a probability of 5 percent, the probability that more
 // than 36 fail is below 1e-6.

@@ -14,6 +14,7 @@
 #include "assay/judge/verdict.h"
 #include "assay/report.h"
 #include "assay/report/gate_text.h"
+#include "emulated.h"
 #include "oracle.h"
 
 namespace assay {
@@ -275,6 +276,7 @@ TEST(JudgeIntegers, DistancesOfAnyTwo) {
   std::vector<Int128> numbers;
   for (const int bits : {0, 1, 52, 53, 54, 60, 62, 63, 64}) {
     for (const int off : {-2, -1, 0, 1, 2}) {
+      if (walks_a_share() && std::abs(off) > 1) continue;
       for (const int sign : {-1, 1}) numbers.push_back(sign * ((Int128{1} << bits) + off));
     }
   }
@@ -334,7 +336,7 @@ TEST(JudgeIntegers, DistancesOfAnyTwo) {
       if (ia[0] == a) check(view(ia), view(fe), apart);
     }
   }
-  EXPECT_GT(pairs, 10000);
+  EXPECT_GT(pairs, walks_a_share() ? 3000 : 10000);
 }
 
 }  // namespace

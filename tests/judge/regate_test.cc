@@ -14,6 +14,8 @@
 #include "assay/report.h"
 #include "assay/wire/gate_results.h"
 #include "drawn_outputs.h"
+#include "emulated.h"
+#include "every_standard.h"
 #include "oracle.h"
 
 namespace assay {
@@ -103,6 +105,7 @@ TEST(Regate, AgreesWithTheJudgeOrCannotTell) {
 // The same for every standard, and for tolerances around those that the metrics say are required.
 TEST(Regate, EveryStandardAgreesWithTheJudgeOrCannotTell) {
   int told = 0, untold = 0, failures = 0;
+  std::size_t place = 0;
   for (const char* dtype : {"float32", "float16"}) {
     const Format& f = format_named(dtype);
     for (const double off : {0.0, 0x1p-12, 0x1p-6}) {
@@ -115,8 +118,8 @@ TEST(Regate, EveryStandardAgreesWithTheJudgeOrCannotTell) {
           const SavedResult saved = saved_of(first);
           const Metrics& m = *first.metrics;
           std::vector<Bound> bounds = {same_bits(), tolerance(1e30, 0), tolerance(kInfinity, 0)};
-          for (const Standard& s : standards()) {
-            const auto bound = standard_bound(s.name, f, 100);
+          for (const std::string& name : every_standard(1, place++)) {
+            const auto bound = standard_bound(name, f, 100);
             if (bound && !bound->needs_reference()) bounds.push_back(*bound);
           }
           for (const double times : {0.5, 1.0, 2.0}) {
@@ -150,9 +153,9 @@ TEST(Regate, EveryStandardAgreesWithTheJudgeOrCannotTell) {
       }
     }
   }
-  EXPECT_GT(told, 500);
-  EXPECT_GT(untold, 100);
-  EXPECT_GT(failures, 300);
+  EXPECT_GT(told, walks_a_share() ? 250 : 500);
+  EXPECT_GT(untold, walks_a_share() ? 25 : 100);
+  EXPECT_GT(failures, walks_a_share() ? 150 : 300);
 }
 
 // The blindness in the saved verdict is exact for the saved bound. It only limits the blindness

@@ -12,6 +12,8 @@
 #include "assay/judge/rule_table.h"
 #include "assay/judge/standards.h"
 #include "drawn_outputs.h"
+#include "emulated.h"
+#include "every_standard.h"
 #include "oracle.h"
 
 namespace assay {
@@ -86,17 +88,16 @@ TEST(Rules, EveryFormatUnderEveryRule) {
                                   ? Tensor::from_values(format_named("float64"), shape, golden)
                                   : stored(f, shape, golden);
       for (const double off : {0x1p-9, 0x1p-14}) {
+        if (walks_a_share() && off != 0x1p-9) continue;
         const Tensor actual = stored(f, shape, output_values(f, golden, 12, specials, off));
         for (const auto& [name, bound] : bounds_of_all_rules()) {
           SCOPED_TRACE(name);
-          // Integers have no ulps beside a tolerance.
-          if (!f.is_float() && (bound.or_ulps > 0 || bound.rule == Rule::kSymmetric)) continue;
           seen.add(oracle::check(actual, expected, bound));
         }
       }
     }
   }
-  EXPECT_GT(seen.passes, 100);
+  EXPECT_GT(seen.passes, walks_a_share() ? 40 : 100);
   EXPECT_GT(seen.failures, 100);
   EXPECT_GT(seen.untrusted, 3);
   EXPECT_GT(seen.specials, 1000);
@@ -146,12 +147,13 @@ TEST(Rules, EveryStandardOfSingleElements) {
   Seen seen;
   const Shape shape = {14, 50};
   const std::int64_t n = element_count(shape);
-  for (const Standard& s : standards()) {
-    for (const char* dtype : {"float32", "float16", "bfloat16", "float8_e5m2"}) {
-      const Format& f = format_named(dtype);
-      const auto bound = standard_bound(s.name, f, 100);
+  std::size_t place = 0;
+  for (const char* dtype : {"float32", "float16", "bfloat16", "float8_e5m2"}) {
+    const Format& f = format_named(dtype);
+    for (const std::string& name : every_standard(1, place++)) {
+      const auto bound = standard_bound(name, f, 100);
       if (!bound || !bound->limits.empty()) continue;
-      SCOPED_TRACE(s.name);
+      SCOPED_TRACE(name);
       for (const double off : {0.0, 0x1p-12, 0x1p-6, 0.25}) {
         for (const bool specials : {false, true}) {
           if (specials && off > 0x1p-12) continue;
@@ -177,6 +179,7 @@ TEST(Rules, BoundsOfSingleElements) {
     const std::vector<double> golden = golden_values(f, 600, 41, true);
     const Tensor expected = Tensor::from_values(format_named("float64"), shape, golden);
     for (const double size : {0.0, 0x1p-10, 1.0}) {
+      if (walks_a_share() && size == 1.0) continue;
       std::vector<double> own = golden_values(f, 600, 43, false);
       for (double& v : own) v = std::abs(v) * size;
       const Tensor bounds = Tensor::from_values(format_named("float64"), shape, own);
