@@ -14,9 +14,9 @@ inline bool is_emulated() {
   return told != nullptr && std::string_view(told) == "1";
 }
 
-// True if tests are to do only a share of their work. This is so in sanitized and emulated programs,
-// which take ten times as long or longer. It is also so if the environment variable CI is not set,
-// so that who changes a line soon knows if it is right.
+// True if tests are to do only a share of their work. This is so in sanitized and emulated
+// programs, which take ten times as long or longer. It is also so if the environment variable CI is
+// not set, so that who changes a line soon knows if it is right.
 inline bool walks_a_share() {
   return kAddressSanitizer || is_emulated() || std::getenv("CI") == nullptr;
 }
