@@ -11,16 +11,16 @@ import re
 import sys
 
 COMMENT = re.compile(r"( {0,4})//(?!/)(.*)")
+SIGN = re.compile(r"[@\\<>#%&$*~|`\[\]]")
 # Lines at which the declarations that share a comment end.
 ENDS_A_GROUP = re.compile(r"\s*((template|struct|class|enum|namespace|union|public|private|protected|#)\b|#|$)")
 
 
 def escaped(text):
-    parts = text.split("`")
-    if len(parts) % 2 == 0:  # code that goes on in another line
-        parts = [r"\`".join(parts)]
-    return "`".join(part if i % 2 else re.sub(r"([@\\<>#%&$*~|\[\]])", r"\\\1", part)
-                    for i, part in enumerate(parts))
+    if text.count("`") % 2:  # the code goes on in another line, so its backtick is text
+        return SIGN.sub(r"\\\g<0>", text)
+    # Every other part is code.
+    return "`".join(part if i % 2 else SIGN.sub(r"\\\g<0>", part) for i, part in enumerate(text.split("`")))
 
 
 def block(lines):

@@ -116,7 +116,8 @@ struct DatasetWriter::Impl {
   // Does nothing if the object, which is open as `at`, has no such attribute.
   void delete_attribute(hid_t at, const std::string& object, const std::string& name) {
     if (H5Aexists(at, name.c_str()) == 0) return;
-    if (H5Adelete(at, name.c_str()) < 0) fail(object, formatted("cannot lose its {}", name));
+    if (H5Adelete(at, name.c_str()) < 0)
+      fail(object, formatted("its attribute {} cannot be removed", name));
   }
 
   // Writes an attribute of an object. Strings get a variable length, because h5py returns these as
