@@ -17,7 +17,8 @@ set(assay_framework_headers
   assay/tensor.h
   assay/tensor/cuda.h
   assay/tensor/eigen.h
-  assay/tensor/mdspan.h)
+  assay/tensor/mdspan.h
+  assay/trial.h)
 set(assay_datasets_headers
   assay/dataset_tests.h
   assay/datasets.h)

@@ -17,6 +17,7 @@
 //   EXPECT_THAT(out, AmplificationNear(reference, y));    // differs only where int(y) may change
 //   EXPECT_THAT(c, AbftClose(a, b));               // a product by its checksums, no golden result
 //   EXPECT_THAT(c, AbftClose(a, b).whole_rows());  // the same in O(N^2)
+//   EXPECT_THAT(my_softmax, PassesTrial("softmax"));  // a kernel, for inputs that assay draws
 //   EXPECT_THAT(rate, DetectionRateAtLeast(0.99, 0.95));  // or FalseAlarmRateAtMost
 //   EXPECT_THAT(out, AllOf(Not(BitEqual(other)), CloseTo(reference)));
 //
@@ -34,3 +35,4 @@
 #include "assay/matchers/metric.h"
 #include "assay/matchers/print.h"
 #include "assay/matchers/rates.h"
+#include "assay/matchers/trial.h"

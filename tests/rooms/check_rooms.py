@@ -29,9 +29,10 @@ FRAMEWORK = {
     "abft": ["op", "judge"],
     "fault": ["op"],
     "gate": ["abft", "fault"],
+    "trial": ["gate"],
     "campaign": ["gate"],
     "audit": ["campaign"],
-    "wire": ["study", "identify", "audit"],
+    "wire": ["study", "identify", "audit", "trial"],
     "report": ["wire"],
 }
 

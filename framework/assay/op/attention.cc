@@ -523,16 +523,19 @@ std::vector<Operator> attention_operators() {
        .parameters = unit_parameters(
            order_parameters(
                {flag_parameter("causal",
-                               "whether query i sees only the keys 0 to i, or 0 to its position"),
+                               "whether query i sees only the keys 0 to i, or 0 to its position",
+                               kTriedFlag),
                 {.name = "scale",
                  .kind = ParameterKind::kNumber,
                  .words = "number by which scores are multiplied. If it is not given, it is 1 / "
-                          "sqrt(D)"},
+                          "sqrt(D)",
+                 .tried = {"0.125", "1"}},
                 count_parameter("tile",
                                 "number of keys that are taken at a time, with a running maximum "
                                 "and sum. 0 means all keys at once")}),
            false),
        .output = "o",
+       .sizes = "..., L, S, D",
        .run = run_attention,
        .reference = attention_reference,
        .output_format = computed_format,

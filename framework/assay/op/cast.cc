@@ -284,6 +284,7 @@ std::vector<Operator> cast_operators() {
     if (p.name != "output_dtype") continue;
     p.needed = true;
     p.words = "dtype to which x is converted";
+    p.tried = {"float16", "bfloat16", "float8_e4m3fn", "int32", "float32"};
   }
   return {{.name = "cast",
            .summary = "x in another dtype, rounded once",

@@ -214,7 +214,8 @@ std::vector<Parameter> matmul_parameters() {
 }
 
 Parameter transpose_parameter(const std::string& operand) {
-  return flag_parameter("transpose_" + operand, "whether " + operand + " is stored transposed");
+  return flag_parameter("transpose_" + operand, "whether " + operand + " is stored transposed",
+                        kTriedFlag);
 }
 
 const Format& product_format(const Case& c) {
@@ -465,6 +466,7 @@ std::vector<Operator> dot_operators() {
                       {.name = "c", .shape = "(n)", .words = "where each sum starts"}},
            .parameters = product_parameters({}),
            .output = "c",
+           .sizes = "n, K",
            .run = run_dot,
            .reference = dot_reference,
            .output_format = product_format,

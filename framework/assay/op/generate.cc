@@ -133,7 +133,8 @@ void describe_inputs(const Recipe& recipe, Case& c, const std::map<std::string, 
 void check_sizes(const Recipe& recipe, const Case& c, std::size_t least, std::size_t most,
                  std::string_view words) {
   const std::vector<std::int64_t>& sizes = recipe.sizes;
-  if (sizes.size() < least || sizes.size() > most || *std::ranges::min_element(sizes) < 1) {
+  if (sizes.size() < least || sizes.size() > most ||
+      *std::ranges::min_element(sizes) < recipe.least_size) {
     refuse("{} takes {}; given {}", c.op, words, shape_text(sizes));
   }
 }

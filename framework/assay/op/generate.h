@@ -27,7 +27,8 @@ struct Recipe {
   // its own rule (scales, regions) are drawn only if `distributions` names them.
   DistributionSpec distribution = parse_distribution("normal");
   std::map<std::string, DistributionSpec> distributions = {};
-  std::uint64_t seed = 0;  // must be below 2^63, the limit of integer attributes
+  std::uint64_t seed = 0;       // must be below 2^63, the limit of integer attributes
+  std::int64_t least_size = 1;  // sizes below it are refused. A trial also draws empty tensors.
   int threads = 0;
 
   bool names(const std::string& input) const { return distributions.count(input) != 0; }
@@ -55,13 +56,13 @@ struct InputRule {
 void describe_inputs(const Recipe& recipe, Case& to,
                      const std::map<std::string, InputRule>& rules = {});
 // Throws Refusal "OP takes WORDS; given [...]" if a recipe has fewer than `least` or
-// more than `most` sizes, or a size below 1.
+// more than `most` sizes, or a size below its least_size.
 inline constexpr std::size_t kAnyRank = ~std::size_t{0};
 void check_sizes(const Recipe& recipe, const Case& c, std::size_t least, std::size_t most,
                  std::string_view words);
 
-// Draws the named inputs, each of the shape that the recipe's sizes give. Throws Refusal unless
-// there is at least one size and each is at least 1.
+// Draws the named inputs, each of the shape that the recipe's sizes give. Throws Refusal if there
+// is no size, or one below the recipe's least_size.
 void draw_vectors(const Recipe& recipe, Case& to, const std::vector<const char*>& inputs);
 // The `generate` of an operator whose inputs all have the recipe's sizes as their shape. Makes
 // every required input of the operator, and an optional one only if the recipe names it.

@@ -343,6 +343,7 @@ std::vector<Operator> matmul_operators() {
                        .words = "added to every row, in the output's dtype"}},
            .parameters = matmul_parameters(),
            .output = "c",
+           .sizes = "..., M, K, N",
            .run = run_matmul,
            .reference = matmul_reference,
            .output_format = product_format,

@@ -115,7 +115,8 @@ Operator norm_row(const char* name, const char* summary, std::vector<OperatorInp
                     {.name = "axis",
                      .kind = ParameterKind::kInteger,
                      .default_value = "-1",
-                     .words = "dimension of a row. A negative number counts from the end"});
+                     .words = "dimension of a row. A negative number counts from the end",
+                     .tried = {"-1", "0", "1"}});
   inputs.insert(inputs.begin(), {.name = "x", .shape = "(...)"});
   return {.name = name,
           .summary = summary,
@@ -141,7 +142,8 @@ Parameter eps_parameter(const char* default_value) {
           .kind = ParameterKind::kNumber,
           .default_value = default_value,
           .least = 0,
-          .words = "number that is added under the root"};
+          .words = "number that is added under the root",
+          .tried = {default_value, "0.01", "1"}};
 }
 
 }  // namespace

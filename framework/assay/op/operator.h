@@ -55,6 +55,9 @@ struct Operator {
   std::vector<OperatorInput> inputs = {};  // the first one often decides the dtype of the result
   std::vector<Parameter> parameters = {};
   std::string output = "y";  // name of its result in a case with several outputs
+  // The sizes of a recipe (op/generate.h) in their order, as dimensions of the inputs' shapes.
+  // "..." stands for any number of sizes.
+  std::string sizes = "...";
 
   // Returns the result on a machine, in call.output.
   Tensor (*run)(const Call&) = nullptr;

@@ -86,8 +86,11 @@ std::string_view kind_word(ParameterKind kind) {
   return kWords[static_cast<std::size_t>(kind)];
 }
 
-Parameter flag_parameter(std::string name, std::string words) {
-  return {.name = std::move(name), .default_value = "0", .words = std::move(words)};
+Parameter flag_parameter(std::string name, std::string words, std::vector<std::string> tried) {
+  return {.name = std::move(name),
+          .default_value = "0",
+          .words = std::move(words),
+          .tried = std::move(tried)};
 }
 Parameter count_parameter(std::string name, std::string words) {
   return {.name = std::move(name),

@@ -49,11 +49,18 @@ struct Parameter {
   double most = std::numeric_limits<double>::infinity();
   std::vector<std::string> choices = {};  // of words
   std::string words = {};
+  // Values, as a user writes them, which change the exact result and which a trial (trial/draw.h)
+  // gives to the parameter. Empty if the parameter chooses only the arithmetic, such as the order
+  // of a sum.
+  std::vector<std::string> tried = {};
 };
+
+// The tried values of a flag that changes the exact result.
+inline const std::vector<std::string> kTriedFlag = {"0", "1"};
 
 // Return parameters of common kinds. A flag and a count are 0 by default, and a count is at least
 // 0. A word takes its first choice by default. A dtype has no fixed default.
-Parameter flag_parameter(std::string name, std::string words);
+Parameter flag_parameter(std::string name, std::string words, std::vector<std::string> tried = {});
 Parameter count_parameter(std::string name, std::string words);
 Parameter word_parameter(std::string name, std::vector<std::string> choices, std::string words);
 Parameter dtype_parameter(std::string name, std::string words);

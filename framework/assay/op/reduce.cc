@@ -422,7 +422,8 @@ Operator reduce_row(const char* name, const char* summary) {
           plan_parameters({{.name = "axis",
                             .kind = ParameterKind::kInteger,
                             .words = "dimension that is reduced. A negative number counts from the "
-                                     "end. If it is not given, all dimensions are reduced"}}),
+                                     "end. If it is not given, all dimensions are reduced",
+                            .tried = {"0", "-1", "1"}}}),
           false),
       .run = run_reduce<what>,
       .reference = reduce_reference<what>,

@@ -443,6 +443,7 @@ std::vector<Operator> scaled_matmul_operators() {
                        .words = "number of terms in a separate stretch. 0 means the machine's own"},
                       fused_parameter()},
        .output = "c",
+       .sizes = "..., M, K, N",
        .run = run_scaled_matmul,
        .reference = scaled_matmul_reference,
        .output_format = [](const Case&) -> const Format& { return format_named("float32"); },

@@ -42,12 +42,15 @@ Parameter scaling_parameter(const std::string& name, const std::string& of) {
   return {.name = name,
           .kind = ParameterKind::kScaling,
           .default_value = "tensor",
-          .words = "elements of " + of + " that share a scale"};
+          .words = "elements of " + of + " that share a scale",
+          .tried = {"tensor", "row", "1x128", "128x128"}};
 }
 
 Parameter scales_parameter() {
-  return word_parameter("scales", {kFreeScales, "power_of_two"},
-                        "whether scales are only powers of two");
+  Parameter scales = word_parameter("scales", {kFreeScales, "power_of_two"},
+                                    "whether scales are only powers of two");
+  scales.tried = scales.choices;
+  return scales;
 }
 
 ScaleGrid scale_grid(const Case& c, const std::string& attribute, const std::string& scaling,

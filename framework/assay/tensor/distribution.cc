@@ -87,6 +87,13 @@ constexpr Parameter kScaled[] = {kScale};
 constexpr Parameter kBlocks[] = {
     kMean, kDeviation, whole_number("block", 16, 1, kWhole, "rows and columns of a block"), kScale};
 
+constexpr Parameter kStalling[] = {
+    whole_number("exponent", 24, 0, 60, "the first element of a row is 2 to this power"), kScale};
+constexpr Parameter kHalfway[] = {
+    whole_number("mantissa", 7, 0, 51, "bits of the mantissa of the narrower format"), kScale};
+constexpr Parameter kMasked[] = {kMean, kDeviation,
+                                 fraction("fraction", 0.3, "of elements that are -inf"), kScale};
+
 constexpr std::string_view kBoxMuller =
     "Box and Muller, Annals of Mathematical Statistics 29, 1958";
 
@@ -192,6 +199,28 @@ constexpr Distribution kDistributions[] = {
      .summary = "a normal; each block of a matrix holds one value",
      .source = "assay: the rounding errors of a block are all alike",
      .fill = fill_block_constant},
+    {.name = "cancelling",
+     .parameters = kNormal,
+     .summary = "a normal; the second half of each row is minus the first half, with its last "
+                "element times 0.75",
+     .source = "assay: sums that lose nearly all of their size",
+     .fill = fill_cancelling},
+    {.name = "stalling",
+     .parameters = kStalling,
+     .summary = "2 to the power exponent first in each row, then 1",
+     .source = "assay: a sum in order grows no more once 1 is below half an ulp of it",
+     .fill = fill_stalling},
+    {.name = "halfway",
+     .parameters = kHalfway,
+     .summary = "either sign: halfway between two numbers that a mantissa of fewer bits has",
+     .source = "assay: ties of the rounding to a narrower format",
+     .fill = fill_halfway},
+    {.name = "masked",
+     .parameters = kMasked,
+     .summary = "a normal with some elements -inf",
+     .source = "scores of keys that a mask hides, before the softmax",
+     .fill = fill_masked,
+     .obstacle = obstacle_of_masks},
 };
 
 std::size_t index_of(const Distribution& row, std::string_view parameter) {

@@ -331,6 +331,55 @@ void fill_block_constant(const DrawCall& call, std::int64_t begin, std::size_t n
   to_normal(call, n, to);
 }
 
+void fill_cancelling(const DrawCall& call, std::int64_t begin, std::size_t n, double* to) {
+  const std::int64_t columns = columns_of(call), half = columns / 2;
+  for (std::size_t i = 0; i < n;) {
+    // A run of one half of a row has consecutive draws.
+    const std::int64_t whole = begin + static_cast<std::int64_t>(i), column = whole % columns;
+    const bool second = half > 0 && column >= half && column < 2 * half;
+    const std::int64_t end = column < half ? half : second ? 2 * half : columns;
+    const std::size_t run = std::min(n - i, at(end - column));
+    const std::int64_t first = whole - (second ? half : 0);
+    simd::draw_normals(call.seed, call.stream, address(first), run, to + i);
+    to_normal(call, run, to + i);
+    for (std::size_t j = i; second && j < i + run; ++j) to[j] = -to[j];
+    if (second && column + static_cast<std::int64_t>(run) == 2 * half) to[i + run - 1] *= 0.75;
+    i += run;
+  }
+}
+
+void fill_stalling(const DrawCall& call, std::int64_t begin, std::size_t n, double* to) {
+  const std::int64_t columns = columns_of(call);
+  const double first = std::ldexp(1.0, static_cast<int>(call.spec.get("exponent")));
+  for (std::size_t i = 0; i < n; ++i) {
+    to[i] = (begin + static_cast<std::int64_t>(i)) % columns == 0 ? first : 1;
+  }
+}
+
+void fill_halfway(const DrawCall& call, std::int64_t begin, std::size_t n, double* to) {
+  const double spacing = std::ldexp(1.0, -static_cast<int>(call.spec.get("mantissa")));
+  std::uint64_t words[kDrawBlock];
+  simd::draw_words(call.seed, call.stream, address(begin), n, words);
+  for (std::size_t i = 0; i < n; ++i) {
+    // The highest bits choose the sign and one of 16 exponents, and the others the significand.
+    const double sign = (words[i] >> 63) != 0 ? -1 : 1;
+    const int exponent = static_cast<int>((words[i] >> 59) & 15) - 8;
+    const auto steps =
+        static_cast<double>(below(words[i] << 5, address(std::llround(1 / spacing))));
+    to[i] = sign * std::ldexp(1 + (steps + 0.5) * spacing, exponent);
+  }
+}
+
+void fill_masked(const DrawCall& call, std::int64_t begin, std::size_t n, double* to) {
+  fill_normal(call, begin, n, to);
+  const double fraction = call.spec.get("fraction");
+  std::uint64_t words[kDrawBlock];
+  simd::draw_words(call.seed, substream(call.stream, 1), address(begin), n, words);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (uniform_of(words[i]) < fraction) to[i] = -std::numeric_limits<double>::infinity();
+  }
+}
+
 std::string problem_of_bounds(const DistributionSpec& spec) {
   const double low = spec.get("low"), high = spec.get("high");
   if (low < high) return "";
@@ -371,6 +420,11 @@ std::string obstacle_of_outliers(const DrawCall& call) {
   if (outliers.count <= channels.extent || channels.extent == 0) return "";
   return formatted("there are fewer than {} channels in a tensor of shape {}", outliers.count,
                    shape_text(call.shape));
+}
+
+std::string obstacle_of_masks(const DrawCall& call) {
+  if (call.format.specials == Specials::kInfNan) return "";
+  return formatted("{} has no infinity", call.format.name);
 }
 
 std::string obstacle_of_subnormals(const DrawCall& call) {

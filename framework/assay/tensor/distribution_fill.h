@@ -28,6 +28,10 @@ void fill_sparse(const DrawCall& call, std::int64_t begin, std::size_t n, double
 void fill_one_hot(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
 void fill_hilbert(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
 void fill_block_constant(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
+void fill_cancelling(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
+void fill_stalling(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
+void fill_halfway(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
+void fill_masked(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
 
 std::string problem_of_bounds(const DistributionSpec& spec);  // low below high
 // low must be below high, and some probability must lie between them.
@@ -36,6 +40,7 @@ std::string problem_of_truncation(const DistributionSpec& spec);
 std::string problem_of_fractions(const DistributionSpec& spec);
 std::string obstacle_of_axis(const DrawCall& call);
 std::string obstacle_of_outliers(const DrawCall& call);
+std::string obstacle_of_masks(const DrawCall& call);
 std::string obstacle_of_subnormals(const DrawCall& call);
 
 }  // namespace assay

@@ -1,0 +1,21 @@
+// The result of a trial as text, for a terminal and for the message of a matcher.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "assay/trial/trial.h"
+
+namespace assay::inline v0_2 {
+
+// Where the text is shown, which decides how it says to repeat a failure.
+enum class TrialDoor : std::uint8_t { kMatcher, kCommandLine, kPython };
+
+// Returns the outcome in one sentence, and for each failure its cause, the drawn and the reduced
+// input, and what repeats it.
+std::string trial_text(const TrialReport& report, TrialDoor door);
+
+// Returns a table of what was tried and what was not.
+std::string trial_coverage_text(const TrialReport& report);
+
+}  // namespace assay

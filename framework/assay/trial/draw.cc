@@ -1,0 +1,568 @@
+#include "assay/trial/draw.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "assay/base/random.h"
+#include "assay/base/text.h"
+#include "assay/base/words.h"
+#include "assay/op/parameter.h"
+
+namespace assay::inline v0_2::trial {
+
+// Values that reveal mistakes of some operators. The texts are those of parse_distribution().
+struct Drawing::ValueClass {
+  std::string name;
+  std::string all;                                // the distribution of all inputs
+  std::map<std::string, std::string> named = {};  // of single inputs
+  // The operators that the class is for: "" for all, otherwise a word of kind_of().
+  std::string_view kind = "";
+  int weight = 2;            // how often it is drawn at random
+  bool is_special = false;   // infinities and NaN are among the values
+  bool needs_range = false;  // the values need float32's range
+};
+
+namespace {
+
+constexpr std::pair<Layout, std::string_view> kLayouts[] = {{Layout::kContiguous, "contiguous"},
+                                                            {Layout::kOffset, "offset"},
+                                                            {Layout::kPadded, "padded"},
+                                                            {Layout::kTransposed, "transposed"}};
+
+// Returns the kinds of an operator: "product", "sum", "exponential", "rounding", separated by
+// blanks.
+std::string kinds_of(const Operator& op) {
+  std::string kinds;
+  const bool has_a = find_row(op.inputs, "a", &OperatorInput::name) != nullptr;
+  const bool has_x = op.inputs.front().name == "x";
+  const bool sums = op.expected_errors != nullptr && op.element_bounds != nullptr;
+  if (op.product && has_a) kinds += "product ";
+  if (sums && has_x && op.inputs.size() <= 3) kinds += "sum ";
+  if (op.attention) kinds += "attention ";
+  if (op.name == "softmax") kinds += "exponential ";
+  if (op.name == "cast" || op.name == "quantize") kinds += "rounding ";
+  return kinds;
+}
+
+Attribute attribute_of(const Parameter& parameter, const std::string& text) {
+  Parameter with = parameter;
+  with.default_value = text;
+  return *default_value(with);
+}
+
+bool is_prime(std::int64_t n) {
+  if (n < 2) return false;
+  for (std::int64_t d = 2; d * d <= n; ++d) {
+    if (n % d == 0) return false;
+  }
+  return true;
+}
+
+bool is_power(std::int64_t n) {
+  return n > 0 && std::has_single_bit(static_cast<std::uint64_t>(n));
+}
+
+std::string_view class_of_size(std::int64_t n) {
+  if (n == 0) return "0";
+  if (n == 1) return "1";
+  if (n >= 1024 && !is_power(n)) return "long";
+  if (is_power(n)) return "a power of two";
+  if (is_power(n - 1)) return "one more than a power of two";
+  if (is_power(n + 1)) return "one less than a power of two";
+  if (n % 16 == 0) return "a multiple of 16";
+  if (n % 16 == 1 || n % 16 == 15) return "next to a multiple of 16";
+  return is_prime(n) ? "a prime" : "another number";
+}
+
+// Returns a size of a class that is drawn first, at most `most`.
+std::int64_t draw_size(Random& random, std::int64_t most) {
+  constexpr std::int64_t kPrimes[] = {2,  3,  5,  7,  11,  13,  17,  19,
+                                      31, 37, 61, 67, 127, 131, 251, 509};
+  constexpr std::int64_t kMultiples[] = {16, 32, 64, 128};
+  if (most <= 1) return most;
+  const auto capped = [&](std::int64_t n) { return std::clamp<std::int64_t>(n, 1, most); };
+  const int log = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(most))) - 1;
+  const auto power = [&] { return std::int64_t{1} << random.index_below(std::min(log, 13) + 1); };
+  const auto multiple = [&] {
+    const std::int64_t of = kMultiples[random.index_below(4)];
+    return of * (1 + random.index_below(
+                         std::max<std::int64_t>(1, std::min(most, std::int64_t{1024}) / of)));
+  };
+  switch (random.index_below(10)) {
+    case 0:
+      return 1;
+    case 1:
+      return capped(kPrimes[random.index_below(std::size(kPrimes))]);
+    case 2:
+      return capped(power());
+    case 3:
+      return capped(power() + 1);
+    case 4:
+      return capped(power() - 1);
+    case 5:
+      return capped(multiple());
+    case 6:
+      return capped(multiple() + (random.index_below(2) == 0 ? 1 : -1));
+    case 7:  // long
+      return capped(1024 + random.index_below(std::max<std::int64_t>(1, most - 1024)));
+    default:
+      return 1 + random.index_below(std::min<std::int64_t>(most, 40));
+  }
+}
+
+// Makes distributions of numbers fit a format: the exponents of `stalling` and the scale of large
+// values depend on it.
+std::string fitted(std::string text, const Format& format, const Format& output) {
+  const auto replace = [&](std::string_view word, double value) {
+    if (const std::size_t at = text.find(word); at != std::string::npos) {
+      text.replace(at, word.size(), number_text(value));
+    }
+  };
+  replace("$LARGE", std::min(max_finite(format) / 64, 1e300));
+  // A float16 sum stalls at 2^11, a float32 sum at 2^24.
+  replace("$STALL", std::ilogb(max_finite(format)) < 24 ? 11 : 24);
+  replace("$MANTISSA", static_cast<double>(output.is_float() ? output.mantissa_bits() : 3));
+  return text;
+}
+
+}  // namespace
+
+std::string_view layout_word(Layout layout) {
+  return std::ranges::find(kLayouts, layout, &std::pair<Layout, std::string_view>::first)->second;
+}
+
+Layout layout_named(std::string_view word) {
+  for (const auto& [layout, text] : kLayouts) {
+    if (text == word) return layout;
+  }
+  refuse("unknown memory layout '{}'; known: contiguous, offset, padded, transposed", word);
+}
+
+const std::vector<Drawing::ValueClass>& Drawing::value_classes() {
+  static const std::vector<ValueClass> all = {
+      {.name = "normal", .all = "normal", .weight = 6},
+      {.name = "positive", .all = "uniform,low=0,high=1"},
+      {.name = "small whole numbers", .all = "integers,low=-4,high=4"},
+      {.name = "one outlier", .all = "outlier_channels,count=1,factor=1000"},
+      {.name = "heavy tails", .all = "student_t,nu=2"},
+      {.name = "large mean, small variance", .all = "normal,mean=64,deviation=0.5"},
+      {.name = "sparse", .all = "sparse,density=0.05"},
+      {.name = "one value", .all = "normal,mean=0.75,deviation=0"},
+      {.name = "subnormal", .all = "subnormals", .weight = 1},
+      {.name = "next to overflow", .all = "uniform,low=-1,high=1,scale=$LARGE", .weight = 1},
+      {.name = "zeros of both signs",
+       .all = "specials,zeros=0.4,negative_zeros=0.4,infinities=0,nans=0,largest=0",
+       .weight = 1},
+      {.name = "infinities and NaN",
+       .all = "specials,zeros=0.02,negative_zeros=0.02,infinities=0.02,nans=0.02,largest=0",
+       .weight = 1,
+       .is_special = true},
+      {.name = "cancelling sums",
+       .all = "normal",
+       .named = {{"a", "cancelling"}, {"b", "constant_columns"}},
+       .kind = "product"},
+      {.name = "stalling sums",
+       .all = "normal",
+       .named = {{"a", "stalling,exponent=$STALL"}, {"b", "normal,mean=1,deviation=0"}},
+       .kind = "product"},
+      {.name = "one term in each sum",
+       .all = "normal",
+       .named = {{"a", "one_hot"}},
+       .kind = "product",
+       .weight = 1},
+      {.name = "cancelling sums", .all = "cancelling", .kind = "sum"},
+      {.name = "stalling sums", .all = "stalling,exponent=$STALL", .kind = "sum"},
+      {.name = "large logits", .all = "normal,deviation=30", .kind = "exponential", .weight = 4},
+      {.name = "large logits of one sign",
+       .all = "normal,mean=100,deviation=4",
+       .kind = "exponential"},
+      {.name = "masked rows", .all = "masked", .kind = "exponential", .is_special = true},
+      {.name = "large logits", .all = "normal,deviation=6", .kind = "attention"},
+      {.name = "one key that wins",
+       .all = "normal",
+       .named = {{"k", "outlier_channels,axis=-2,count=1,factor=20"}},
+       .kind = "attention"},
+      {.name = "ties of the rounding",
+       .all = "halfway,mantissa=$MANTISSA",
+       .kind = "rounding",
+       .weight = 6}};
+  return all;
+}
+
+std::string Draw::text() const {
+  std::string sizes, attributes, values;
+  for (const std::int64_t size : recipe.sizes)
+    sizes += formatted("{}{}", sizes.empty() ? "" : "x", size);
+  for (const auto& [name, value] : recipe.attributes) {
+    attributes += formatted(" {}={}", name, attribute_text(value));
+  }
+  values = recipe.distribution.text();
+  for (const auto& [name, spec] : recipe.distributions) {
+    values += formatted(" {}:{}", name, spec.text());
+  }
+  std::string layouts;
+  if (inputs != Layout::kContiguous) layouts += formatted(", {} inputs", layout_word(inputs));
+  if (output != Layout::kContiguous) layouts += formatted(", {} output", layout_word(output));
+  return formatted("{} {}{}, {}{}", recipe.dtype->name, sizes.empty() ? "scalar" : sizes,
+                   attributes, values, layouts);
+}
+
+Drawing::Drawing(const Operator& op, const TrialKernel& kernel, std::vector<std::string> dtypes,
+                 std::map<std::string, Attribute> fixed, DrawLimits limits, std::uint64_t seed)
+    : op_(op),
+      kernel_(kernel),
+      dtypes_(std::move(dtypes)),
+      fixed_(std::move(fixed)),
+      limits_(limits),
+      seed_(seed) {
+  if (op.generate == nullptr) {
+    refuse("the operator '{}' has no `generate`, so a trial cannot draw its inputs", op.name);
+  }
+  for (std::string name : split(op.sizes, ',')) {
+    while (!name.empty() && name.front() == ' ') name.erase(0, 1);
+    if (name == "...") {
+      has_batch_ = true;
+    } else {
+      names_.push_back(name);
+    }
+  }
+  if (dtypes_.empty()) dtypes_ = kernel.dtypes;
+  for (const std::string& dtype : dtypes_) {
+    (void)format_named(dtype);
+    if (!kernel.dtypes.empty() && std::ranges::find(kernel.dtypes, dtype) == kernel.dtypes.end()) {
+      refuse("{} takes {}, and not {}", kernel.name, joined(kernel.dtypes), dtype);
+    }
+  }
+  if (dtypes_.empty()) {
+    for (const char* dtype : {"float32", "float8_e4m3fn", "int8"}) {
+      Draw first = base(dtype);
+      first.recipe.sizes = listed_sizes().front();
+      if (!can_make(first)) continue;
+      dtypes_ = {dtype};
+      break;
+    }
+    if (dtypes_.empty()) {
+      Draw first = base("float32");
+      first.recipe.sizes = listed_sizes().front();
+      (void)make(first);  // which says why
+      dtypes_ = {"float32"};
+    }
+  }
+  const std::vector<std::vector<std::int64_t>> sizes = listed_sizes();
+  const auto& normal = value_classes().front();
+  const auto add = [&](Draw draw) {
+    if (!fits(draw.recipe.sizes) || !can_make(draw)) return;
+    draw.number = listed();
+    draw.is_listed = true;
+    draw.recipe.seed = static_cast<std::uint64_t>(draw.number) + 1;
+    add_classes(draw);
+    list_.push_back(std::move(draw));
+  };
+  for (const std::string& dtype : dtypes_) {
+    const auto with = [&](const std::vector<std::int64_t>& of, const ValueClass& values,
+                          bool sometimes) {
+      Draw draw = base(dtype);
+      draw.recipe.sizes = of;
+      set_optional(draw, sometimes);
+      set_values(draw, values);
+      return draw;
+    };
+    for (std::size_t i = 0; i < sizes.size(); ++i) add(with(sizes[i], normal, i % 2 == 0));
+    // The first two sizes are small and long.
+    for (const ValueClass& values : value_classes()) {
+      if (&values == &normal || !takes(values, format_named(dtype))) continue;
+      add(with(sizes[0], values, true));
+      add(with(sizes[1], values, true));
+    }
+    for (const Parameter& parameter : op.parameters) {
+      if (kernel.parameters.count(parameter.name) == 0 || fixed_.count(parameter.name) != 0)
+        continue;
+      for (const std::string& value : parameter.tried) {
+        for (std::size_t i = 0; i < 2; ++i) {
+          Draw draw = with(sizes[i], normal, true);
+          draw.recipe.attributes[parameter.name] = attribute_of(parameter, value);
+          add(std::move(draw));
+        }
+      }
+    }
+    for (const auto& [layout, word] : kLayouts) {
+      if (layout == Layout::kContiguous) continue;
+      Draw draw = with(sizes[0], normal, true);
+      const bool offset = layout == Layout::kOffset;
+      if (offset ? kernel.takes_offsets : kernel.takes_strides) draw.inputs = layout;
+      if (!kernel.returns_output && (offset ? kernel.takes_offsets : kernel.takes_out_strides)) {
+        draw.output = layout;
+      }
+      if (draw.inputs != Layout::kContiguous || draw.output != Layout::kContiguous) {
+        add(std::move(draw));
+      }
+    }
+  }
+  if (list_.empty()) {
+    Draw first = base(dtypes_.front());
+    first.recipe.sizes = sizes.front();
+    set_optional(first, false);
+    (void)make(first);
+  }
+}
+
+bool Drawing::can_make(const Draw& draw) const {
+  try {
+    Draw small = draw;
+    (void)make(small);
+    return true;
+  } catch (const Refusal&) {
+    return false;
+  }
+}
+
+std::vector<std::vector<std::int64_t>> Drawing::listed_sizes() const {
+  std::vector<std::vector<std::int64_t>> all;
+  if (op_.sizes == "..., M, K, N") {
+    all = {{17, 33, 19},      {3, 2049, 5},  {1, 64, 1},   {64, 64, 64},  {1, 129, 65},
+           {65, 127, 1},      {128, 1, 128}, {2, 3, 5, 7}, {16, 512, 16}, {31, 4097, 2},
+           {2, 3, 17, 16, 9}, {33, 16, 257}, {0, 8, 4},    {5, 0, 4}};
+  } else if (op_.sizes == "..., L, S, D") {
+    all = {{9, 17, 16},    {3, 257, 8}, {1, 1, 1},   {1, 65, 64},     {64, 64, 32},
+           {2, 16, 33, 8}, {65, 1, 16}, {5, 129, 7}, {2, 2, 5, 6, 4}, {128, 127, 16}};
+  } else if (op_.sizes == "n, K") {
+    all = {{5, 33}, {3, 4097}, {1, 1}, {1, 1024}, {64, 64}, {257, 3}, {0, 4}};
+  } else if (op_.sizes == "N, C, H, W, n") {
+    all = {{2, 3, 9, 11, 4}, {1, 2, 33, 40, 5}, {1, 1, 1, 1, 1}, {3, 1, 16, 16, 7}};
+  } else if (!has_batch_ || !names_.empty()) {
+    all = {std::vector<std::int64_t>(names_.size(), 5),
+           std::vector<std::int64_t>(names_.size(), 33),
+           std::vector<std::int64_t>(names_.size(), 1)};
+  } else {
+    all = {{5, 33},      {3, 1025},  {1},        {1, 1},   {64, 64},  {7},        {2, 1023},
+           {1, 4096},    {257, 3},   {65, 1},    {4, 128}, {3, 5, 7}, {17, 1031}, {1000},
+           {2, 3, 4, 9}, {1, 16385}, {129, 129}, {0},      {4, 0},    {0, 16}};
+  }
+  std::erase_if(all, [&](const std::vector<std::int64_t>& sizes) { return !fits(sizes); });
+  return all;
+}
+
+bool Drawing::fits(const std::vector<std::int64_t>& sizes) const {
+  std::int64_t all = 1;
+  for (const std::int64_t size : sizes) {
+    if (size == 0 && !kernel_.takes_empty) return false;
+    all *= std::max<std::int64_t>(size, 1);
+  }
+  const bool is_whole = names_.empty();
+  // The first input of a matrix operator has one dimension less than there are sizes.
+  const auto rank =
+      static_cast<int>(sizes.size()) - (is_whole ? 0 : static_cast<int>(names_.size()) - 2);
+  if (has_batch_ && (rank > kernel_.most_rank || rank < kernel_.least_rank)) return false;
+  return all <= (is_whole ? limits_.elements : limits_.products);
+}
+
+Draw Drawing::base(const std::string& dtype) const {
+  Draw draw;
+  draw.recipe.dtype = &format_named(dtype);
+  draw.recipe.least_size = 0;
+  draw.recipe.threads = 1;
+  draw.recipe.attributes = fixed_;
+  if (!kernel_.output_dtype.empty()) {
+    draw.recipe.attributes.try_emplace("output_dtype", kernel_.output_dtype);
+  }
+  for (const Parameter& parameter : op_.parameters) {
+    if (parameter.needed && draw.recipe.attributes.count(parameter.name) == 0 &&
+        !parameter.tried.empty()) {
+      draw.recipe.attributes[parameter.name] = attribute_of(parameter, parameter.tried.front());
+    }
+  }
+  return draw;
+}
+
+bool Drawing::takes(const ValueClass& values, const Format& dtype) const {
+  if (!values.kind.empty() && kinds_of(op_).find(values.kind) == std::string::npos) return false;
+  if (values.is_special && dtype.specials != Specials::kInfNan) return false;
+  return true;
+}
+
+void Drawing::set_values(Draw& draw, const ValueClass& values) const {
+  const Format& dtype = *draw.recipe.dtype;
+  const auto stated = draw.recipe.attributes.find("output_dtype");
+  const Format& output =
+      stated == draw.recipe.attributes.end() ? dtype : format_named(attribute_text(stated->second));
+  if (dtype.is_float()) {
+    draw.recipe.distribution = parse_distribution(fitted(values.all, dtype, output));
+  } else {
+    const double most = std::min(max_finite(dtype), 100.0);
+    draw.recipe.distribution = parse_distribution(
+        formatted("integers,low={},high={}", dtype.name.front() == 'u' ? 0 : -most, most));
+  }
+  for (const auto& [input, text] : values.named) {
+    if (dtype.is_float()) {
+      draw.recipe.distributions[input] = parse_distribution(fitted(text, dtype, output));
+    }
+  }
+  std::erase_if(draw.classes, [](const auto& c) { return c.first == "values"; });
+  draw.classes.emplace_back("values", values.name);
+}
+
+void Drawing::set_optional(Draw& draw, bool sometimes) const {
+  const auto add = [&](const std::string& input) {
+    draw.recipe.distributions.try_emplace(input, parse_distribution("normal,mean=0.5"));
+  };
+  for (const std::string& input : kernel_.always) add(input);
+  if (sometimes) {
+    for (const std::string& input : kernel_.sometimes) add(input);
+  }
+}
+
+void Drawing::add_classes(Draw& draw) const {
+  std::erase_if(draw.classes, [](const auto& c) { return c.first != "values"; });
+  draw.classes.emplace_back("dtypes", std::string(draw.recipe.dtype->name));
+  for (std::size_t i = 0; i < draw.recipe.sizes.size(); ++i) {
+    draw.classes.emplace_back("sizes", std::string(class_of_size(draw.recipe.sizes[i])));
+  }
+  draw.classes.emplace_back("dimensions", std::to_string(draw.recipe.sizes.size()));
+  for (const auto& [name, value] : draw.recipe.attributes) {
+    draw.classes.emplace_back("attributes", formatted("{}={}", name, attribute_text(value)));
+  }
+  for (const auto& [name, spec] : draw.recipe.distributions) {
+    for (const OperatorInput& input : op_.inputs) {
+      if (input.name == name && input.optional) draw.classes.emplace_back("inputs", name);
+    }
+  }
+  draw.classes.emplace_back("layouts", formatted("{} inputs", layout_word(draw.inputs)));
+  draw.classes.emplace_back("layouts", formatted("{} output", layout_word(draw.output)));
+}
+
+Draw Drawing::at(std::int64_t number) const {
+  if (number < listed()) return list_[static_cast<std::size_t>(number)];
+  constexpr std::uint64_t kAttempts = 32;
+  for (std::uint64_t attempt = 0; attempt < kAttempts; ++attempt) {
+    Draw draw = random(number, attempt);
+    if (can_make(draw)) return draw;
+  }
+  Draw last = random(number, 0);
+  (void)make(last);  // which says why
+  return last;
+}
+
+Draw Drawing::random(std::int64_t number, std::uint64_t attempt) const {
+  Random random(
+      seed_, substream(substream(stream_of("trial"), attempt), static_cast<std::uint64_t>(number)));
+  Draw draw = base(dtypes_[static_cast<std::size_t>(random.index_below(std::ssize(dtypes_)))]);
+  draw.number = number;
+  draw.recipe.seed = random.next64() >> 1;
+
+  std::vector<std::int64_t>& sizes = draw.recipe.sizes;
+  const bool is_whole = names_.empty();
+  std::int64_t left = is_whole ? limits_.elements : limits_.products;
+  std::size_t count = names_.size();
+  if (is_whole) {
+    constexpr int kRanks[] = {2, 2, 2, 1, 3, 4};
+    count = static_cast<std::size_t>(
+        std::clamp(kRanks[random.index_below(6)], kernel_.least_rank, kernel_.most_rank));
+  }
+  sizes.assign(count, 1);
+  // The sizes are drawn in a random order, so that each of them is sometimes long.
+  std::vector<std::size_t> order(count);
+  for (std::size_t i = 0; i < count; ++i) order[i] = i;
+  for (std::size_t i = count; i > 1; --i) {
+    std::swap(order[i - 1],
+              order[static_cast<std::size_t>(random.index_below(static_cast<std::int64_t>(i)))]);
+  }
+  const std::int64_t most = is_whole ? limits_.elements : limits_.elements / 16;
+  for (const std::size_t i : order) {
+    sizes[i] = draw_size(random, std::min(left, most));
+    left /= std::max<std::int64_t>(sizes[i], 1);
+  }
+  if (!is_whole && has_batch_ && kernel_.most_rank > 2) {
+    const std::int64_t batches =
+        std::max<std::int64_t>(random.index_below(4) - 1, kernel_.least_rank - 2);
+    for (std::int64_t i = 0; i < std::min<std::int64_t>(batches, kernel_.most_rank - 2); ++i) {
+      const std::int64_t size = 1 + random.index_below(std::min<std::int64_t>(left, 3));
+      left /= size;
+      sizes.insert(sizes.begin(), size);
+    }
+  }
+  if (kernel_.takes_empty && random.index_below(100) == 0) {
+    sizes[static_cast<std::size_t>(random.index_below(std::ssize(sizes)))] = 0;
+  }
+
+  for (const Parameter& parameter : op_.parameters) {
+    if (parameter.tried.empty() || kernel_.parameters.count(parameter.name) == 0 ||
+        fixed_.count(parameter.name) != 0 || (!parameter.needed && random.index_below(2) == 0)) {
+      continue;
+    }
+    const auto choice = static_cast<std::size_t>(random.index_below(std::ssize(parameter.tried)));
+    draw.recipe.attributes[parameter.name] = attribute_of(parameter, parameter.tried[choice]);
+  }
+
+  for (const std::string& input : kernel_.always) {
+    draw.recipe.distributions[input] = parse_distribution("normal,mean=0.5");
+  }
+  for (const std::string& input : kernel_.sometimes) {
+    if (random.index_below(2) != 0) {
+      draw.recipe.distributions[input] = parse_distribution("normal,mean=0.5");
+    }
+  }
+
+  std::int64_t weights = 0;
+  for (const ValueClass& values : value_classes()) {
+    if (takes(values, *draw.recipe.dtype)) weights += values.weight;
+  }
+  std::int64_t chosen = random.index_below(weights);
+  for (const ValueClass& values : value_classes()) {
+    if (!takes(values, *draw.recipe.dtype)) continue;
+    chosen -= values.weight;
+    if (chosen >= 0) continue;
+    set_values(draw, values);
+    break;
+  }
+
+  const auto layout = [&](bool strides) {
+    const std::int64_t drawn = random.index_below(8);
+    if (drawn == 1 && kernel_.takes_offsets) return Layout::kOffset;
+    if (drawn == 2 && strides) return Layout::kPadded;
+    if (drawn == 3 && strides) return Layout::kTransposed;
+    return Layout::kContiguous;
+  };
+  draw.inputs = layout(kernel_.takes_strides);
+  if (!kernel_.returns_output) draw.output = layout(kernel_.takes_out_strides);
+  add_classes(draw);
+  return draw;
+}
+
+Case Drawing::make(const Draw& draw, std::uint64_t seed_step) const {
+  Recipe recipe = draw.recipe;
+  recipe.seed ^= seed_step;
+  Case made = generate_case(op_.name, recipe);
+  if (const auto axis = made.integer("axis")) {
+    const auto rank = static_cast<std::int64_t>(made.input(op_.inputs.front().name).shape().size());
+    if (*axis >= rank || *axis < -rank) refuse_case(made.name, "there is no dimension {}", *axis);
+  }
+  return made;
+}
+
+std::vector<std::string> Drawing::left_out() const {
+  std::vector<std::string> all = kernel_.not_tried;
+  for (const Parameter& parameter : op_.parameters) {
+    if (!parameter.tried.empty() && kernel_.parameters.count(parameter.name) == 0 &&
+        fixed_.count(parameter.name) == 0) {
+      all.push_back(formatted("other values of {}: the kernel does not take it", parameter.name));
+    }
+  }
+  for (const OperatorInput& input : op_.inputs) {
+    if (input.optional && kernel_.always.count(input.name) == 0 &&
+        kernel_.sometimes.count(input.name) == 0) {
+      all.push_back(formatted("the optional input {}: the kernel does not take it", input.name));
+    }
+  }
+  if (!kernel_.takes_strides)
+    all.emplace_back("inputs with strides: the kernel does not take strides");
+  if (!kernel_.takes_offsets) all.emplace_back("memory at any address: the kernel needs alignment");
+  if (kernel_.returns_output) {
+    all.emplace_back(
+        "elements that are never written, and writes outside the output: the kernel "
+        "returns memory of its own");
+  }
+  return all;
+}
+
+}  // namespace assay::trial

@@ -1,0 +1,101 @@
+// The inputs that a trial draws: dtype, sizes, attributes, values and memory layout. The first
+// draws are a list of the most revealing inputs. Then random draws follow. A draw depends only on
+// the operator, the kernel, the options and its number, so it is the same on every host and for
+// every number of threads.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "assay/op/generate.h"
+#include "assay/op/operator.h"
+#include "assay/trial/kernel.h"
+
+namespace assay::inline v0_2::trial {
+
+// How elements lie in memory.
+enum class Layout : std::uint8_t {
+  kContiguous,  // row-major, at an address that is a multiple of 64 bytes
+  kOffset,      // row-major, at an address that is only a multiple of the element's size
+  kPadded,      // rows with a gap between them
+  kTransposed,  // the last two dimensions are exchanged in memory
+};
+// Returns "contiguous", "offset", "padded" or "transposed".
+std::string_view layout_word(Layout layout);
+// Returns the layout of this word. Throws Refusal that lists the words.
+Layout layout_named(std::string_view word);
+
+// One input of a trial.
+struct Draw {
+  std::int64_t number = 0;
+  bool is_listed = false;  // one of the fixed list
+  Recipe recipe = {};
+  Layout inputs = Layout::kContiguous, output = Layout::kContiguous;
+  // The classes that the report counts, such as {"sizes", "one more than a power of two"}.
+  std::vector<std::pair<std::string, std::string>> classes = {};
+
+  // Returns what describes the draw: dtype, sizes, attributes, distributions and layout.
+  std::string text() const;
+};
+
+// The limits of drawn inputs.
+struct DrawLimits {
+  std::int64_t elements = 1 << 16;  // of the largest input
+  // Products of all sizes, for operators that multiply matrices.
+  std::int64_t products = 1 << 20;
+};
+
+// The draws for one operator and one kernel.
+class Drawing {
+ public:
+  // `dtypes` are those of inputs. If there are none, they are those of the kernel, or one that the
+  // operator takes. Throws Refusal if the operator cannot make inputs, or a dtype is unknown.
+  // `fixed` are values of parameters that every draw has.
+  Drawing(const Operator& op, const TrialKernel& kernel, std::vector<std::string> dtypes,
+          std::map<std::string, Attribute> fixed, DrawLimits limits, std::uint64_t seed);
+
+  // Returns the number of draws of the fixed list.
+  std::int64_t listed() const { return static_cast<std::int64_t>(list_.size()); }
+  // Returns draw `number`, which is listed if the number is below listed(). If the operator refuses
+  // a draw, for example because blocks of scales need a matrix, another one is drawn in its place.
+  // Throws Refusal if it refuses all.
+  Draw at(std::int64_t number) const;
+  // Returns the case of a draw. `seed_step` other than 0 gives other values in the same shapes.
+  Case make(const Draw& draw, std::uint64_t seed_step = 0) const;
+
+  const std::vector<std::string>& dtypes() const { return dtypes_; }
+  // Returns what is never drawn, and why.
+  std::vector<std::string> left_out() const;
+
+ private:
+  struct ValueClass;
+  static const std::vector<ValueClass>& value_classes();
+  struct Sizes {
+    std::vector<std::int64_t> sizes;
+    std::string classes;
+  };
+  bool takes(const ValueClass& values, const Format& dtype) const;
+  void set_values(Draw& draw, const ValueClass& values) const;
+  void set_optional(Draw& draw, bool sometimes) const;
+  void set_attributes(Draw& draw) const;
+  Draw base(const std::string& dtype) const;
+  std::vector<std::vector<std::int64_t>> listed_sizes() const;
+  bool fits(const std::vector<std::int64_t>& sizes) const;
+  void add_classes(Draw& draw) const;
+  Draw random(std::int64_t number, std::uint64_t attempt) const;
+  bool can_make(const Draw& draw) const;
+
+  const Operator& op_;
+  const TrialKernel& kernel_;
+  std::vector<std::string> dtypes_;
+  std::map<std::string, Attribute> fixed_;
+  DrawLimits limits_;
+  std::uint64_t seed_;
+  std::vector<std::string> names_;  // of sizes, without "..."
+  bool has_batch_ = false;          // the sizes begin with "..."
+  std::vector<Draw> list_;
+};
+
+}  // namespace assay::trial

@@ -1,0 +1,397 @@
+#include "assay/trial/trial.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <set>
+
+#include "assay/base/parallel.h"
+#include "assay/base/text.h"
+#include "assay/base/words.h"
+#include "assay/trial/case_text.h"
+#include "assay/trial/diagnose.h"
+#include "assay/trial/shrink.h"
+
+namespace assay::inline v0_2 {
+namespace {
+
+using trial::Draw;
+using trial::Examined;
+using trial::Subject;
+using Clock = std::chrono::steady_clock;
+
+constexpr double kShrinkSeconds = 20;
+
+class Trial {
+ public:
+  Trial(const Operator& op, const TrialKernel& kernel, const TrialOptions& options)
+      : op_(op),
+        kernel_(kernel),
+        o_(options),
+        drawing_(op, kernel, options.dtypes, options.parameters, options.limits, options.seed) {
+    report_.op = op.name;
+    report_.kernel = kernel.name;
+    report_.dtypes = drawing_.dtypes();
+    report_.seed = options.seed;
+    report_.shard = options.shard;
+    report_.shards = options.shards;
+    report_.left_out = drawing_.left_out();
+    if (options.request.machine != nullptr) report_.machine = options.request.machine->name;
+  }
+
+  TrialReport run() {
+    if (!o_.on.empty()) {
+      on_case();
+    } else if (o_.only) {
+      group({*o_.only});
+    } else {
+      draws();
+    }
+    report_.seconds = seconds();
+    return std::move(report_);
+  }
+
+ private:
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+  bool is_late() const { return o_.seconds > 0 && seconds() >= o_.seconds; }
+
+  void on_case() {
+    Subject subject = trial::parse_case(op_, o_.on);
+    Examined examined = trial::examine(kernel_, o_.contract, o_.request, environment_, subject);
+    count(report_.listed, examined);
+    if (examined.how == Examined::How::kFailed) {
+      report_.failures.push_back(failure(nullptr, subject, subject, examined.finding, 0, false));
+    }
+  }
+
+  void draws() {
+    const int threads = o_.threads > 0 ? o_.threads : default_threads();
+    constexpr std::int64_t kGroup = 4;  // draws of a thread
+    std::int64_t size = kGroup * threads;
+    if (kernel_.call_all) {
+      constexpr std::int64_t kCalls = 4;  // of one examination
+      size = std::max<std::int64_t>(1, static_cast<std::int64_t>(kernel_.together) / kCalls);
+    }
+    const std::int64_t end = o_.seconds > 0 ? std::int64_t{1} << 40 : drawing_.listed() + o_.draws;
+    std::vector<std::int64_t> numbers;
+    bool goes_on = true;
+    const auto flush = [&] {
+      if (numbers.empty()) return;
+      group(numbers);
+      numbers.clear();
+      goes_on = report_.failures.empty() || o_.keep_going;
+      if (!tell(false)) {
+        report_.was_interrupted = true;
+        goes_on = false;
+      }
+    };
+    for (std::int64_t number = 0; number < end && goes_on && !is_late(); ++number) {
+      if (number % o_.shards != o_.shard) continue;
+      numbers.push_back(number);
+      if (std::ssize(numbers) == size) flush();
+    }
+    flush();
+  }
+
+  bool tell(bool is_shrinking) {
+    if (!o_.progress) return true;
+    return o_.progress({report_.listed.all() + report_.random.all(),
+                        static_cast<std::int64_t>(report_.failures.size()), is_shrinking});
+  }
+
+  Subject subject_of(const Draw& draw) const {
+    Subject subject{.test_case = drawing_.make(draw),
+                    .inputs = draw.inputs,
+                    .output = draw.output,
+                    .row = draw.recipe.seed};
+    constexpr std::uint64_t kOther = 0x5555;  // another seed for the values of the decoy
+    subject.decoy = drawing_.make(draw, kOther);
+    return subject;
+  }
+
+  // Examines some draws: threads prepare and judge, and this thread calls the kernel.
+  void group(const std::vector<std::int64_t>& numbers) {
+    const auto count_of = std::ssize(numbers);
+    std::vector<std::optional<Draw>> draws(numbers.size());
+    std::vector<std::optional<trial::Examination>> examinations(numbers.size());
+    std::vector<std::string> refusals(numbers.size());
+    std::vector<Examined> examined(numbers.size());
+    parallel_for(count_of, o_.threads, [&](std::int64_t i) {
+      const FloatEnvironment environment;
+      const auto at = static_cast<std::size_t>(i);
+      draws[at] = drawing_.at(numbers[at]);
+      try {
+        examinations[at].emplace(kernel_, o_.contract, o_.request, subject_of(*draws[at]));
+      } catch (const Refusal& e) {
+        refusals[at] = e.reason();
+      }
+    });
+    if (kernel_.call_all) {
+      call_together(examinations);
+    } else {
+      for (auto& examination : examinations) {
+        if (examination) examination->call(environment_);
+      }
+    }
+    parallel_for(count_of, o_.threads, [&](std::int64_t i) {
+      const FloatEnvironment environment;
+      const auto at = static_cast<std::size_t>(i);
+      if (examinations[at]) {
+        examined[at] = examinations[at]->judge(false);
+      } else {
+        examined[at] = {.how = Examined::How::kNotJudged, .text = refusals[at]};
+      }
+    });
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      count(draws[i]->is_listed ? report_.listed : report_.random, examined[i]);
+      for (const auto& [kind, name] : draws[i]->classes) ++report_.coverage[kind][name];
+    }
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      if (examined[i].how != Examined::How::kFailed) continue;
+      const TrialFinding finding = examined[i].finding;
+      if (std::ranges::find(report_.failures, finding, &TrialFailure::finding) !=
+          report_.failures.end()) {
+        continue;
+      }
+      report_.failures.push_back(reduced(*draws[i], examinations[i]->subject(), finding));
+    }
+  }
+
+  void call_together(std::vector<std::optional<trial::Examination>>& examinations) {
+    std::vector<KernelCall> calls;
+    std::vector<std::size_t> counts;
+    for (auto& examination : examinations) {
+      counts.push_back(0);
+      if (!examination) continue;
+      for (KernelCall& call : examination->calls()) {
+        calls.push_back(std::move(call));
+        ++counts.back();
+      }
+    }
+    std::vector<CallEnd> ends;
+    for (std::size_t i = 0; i < calls.size(); i += kernel_.together) {
+      const std::size_t n = std::min(kernel_.together, calls.size() - i);
+      for (CallEnd& end : kernel_.call_all(std::span(calls).subspan(i, n))) {
+        ends.push_back(std::move(end));
+      }
+    }
+    std::size_t first = 0;
+    for (std::size_t i = 0; i < examinations.size(); ++i) {
+      if (examinations[i]) examinations[i]->ended(std::span(ends).subspan(first, counts[i]));
+      first += counts[i];
+    }
+  }
+
+  void count(TrialReport::Counts& counts, const Examined& examined) {
+    switch (examined.how) {
+      case Examined::How::kPassed:
+        ++counts.passed;
+        break;
+      case Examined::How::kFailed:
+        ++counts.failed;
+        break;
+      case Examined::How::kNotSupported:
+        ++counts.not_supported;
+        ++report_.not_supported[examined.text];
+        break;
+      case Examined::How::kNotJudged:
+        ++counts.not_judged;
+        ++report_.not_judged[examined.text];
+        break;
+    }
+  }
+
+  // True if an input shows the finding. A result that is not repeatable may need several calls.
+  bool shows(const Subject& subject, TrialFinding finding) const {
+    const int calls = finding == TrialFinding::kNotRepeatable ? 4 : 1;
+    for (int i = 0; i < calls; ++i) {
+      const Examined examined =
+          trial::examine(kernel_, o_.contract, o_.request, environment_, subject);
+      if (examined.how == Examined::How::kFailed && examined.finding == finding) return true;
+    }
+    return false;
+  }
+
+  TrialFailure reduced(const Draw& draw, const Subject& failing, TrialFinding finding) {
+    (void)tell(true);
+    Subject drawn = failing;
+    drawn.test_case.outputs.clear();
+    trial::Remake remake{draw.recipe.sizes, [&](const std::vector<std::int64_t>& sizes) {
+                           Draw other = draw;
+                           other.recipe.sizes = sizes;
+                           return subject_of(other);
+                         }};
+    const auto end = Clock::now() + std::chrono::duration<double>(kShrinkSeconds);
+    const trial::Shrunk shrunk = trial::shrink(
+        drawn, [&](const Subject& s) { return shows(s, finding); }, remake, trial::kShrinkTries,
+        [&] { return Clock::now() > end; });
+    return failure(&draw, drawn, shrunk.subject, finding, shrunk.tries, shrunk.is_minimal);
+  }
+
+  TrialFailure failure(const Draw* draw, const Subject& drawn, const Subject& small,
+                       TrialFinding finding, std::int64_t tries, bool is_minimal) {
+    TrialFailure failure{.finding = finding, .tries = tries, .is_minimal = is_minimal};
+    if (draw != nullptr) {
+      failure.draw = draw->number;
+      failure.drawn = draw->text();
+    }
+    Examined examined = trial::examine(kernel_, o_.contract, o_.request, environment_, small, true);
+    if (examined.how != Examined::How::kFailed || examined.finding != finding) {
+      // A result that is not repeatable need not fail again.
+      failure.text = "the finding does not repeat with each call";
+    } else {
+      failure.text = std::move(examined.text);
+    }
+    failure.report = std::move(examined.report);
+    failure.output = std::move(examined.output);
+    failure.reduced = trial::case_text(small);
+    failure.nonzero = trial::nonzero_elements(small.test_case);
+    failure.test_case = small.test_case;
+    failure.test_case.outputs.clear();
+    failure.test_case.output().golden = golden_result(small.test_case);
+    failure.causes = trial::diagnose(kernel_, o_.contract, o_.request, environment_, finding, drawn,
+                                     small, is_minimal);
+    return failure;
+  }
+
+  const Operator& op_;
+  const TrialKernel& kernel_;
+  const TrialOptions& o_;
+  const FloatEnvironment environment_;
+  trial::Drawing drawing_;
+  TrialReport report_;
+  const Clock::time_point begin_ = Clock::now();
+};
+
+}  // namespace
+
+TrialReport::Counts& TrialReport::Counts::operator+=(const Counts& more) {
+  passed += more.passed;
+  failed += more.failed;
+  not_supported += more.not_supported;
+  not_judged += more.not_judged;
+  return *this;
+}
+
+std::string TrialFailure::sentence() const {
+  std::string all = formatted("{}: {}", finding_word(finding), text);
+  for (const std::string& cause : causes) all += "; " + cause;
+  return all;
+}
+
+std::int64_t fails_fewer_than_one_in(std::int64_t passed) {
+  if (passed <= 0) return 1;
+  return static_cast<std::int64_t>(1 / -std::expm1(std::log(0.05) / static_cast<double>(passed)));
+}
+
+Outcome TrialReport::outcome() const {
+  if (!failures.empty() || listed.failed + random.failed > 0) return Outcome::kFail;
+  return listed.passed + random.passed > 0 ? Outcome::kPass : Outcome::kUntrusted;
+}
+
+std::string TrialReport::because() const {
+  const std::int64_t passed = listed.passed + random.passed;
+  if (outcome() == Outcome::kFail) {
+    return formatted("{} of {} failed{}", listed.failed + random.failed,
+                     counted(listed.all() + random.all(), "input"),
+                     failures.empty() ? "" : "; " + failures.front().sentence());
+  }
+  if (passed == 0) {
+    std::string text = formatted(
+        "no output was judged: {} not supported by the kernel, {} "
+        "without a verdict",
+        listed.not_supported + random.not_supported, listed.not_judged + random.not_judged);
+    const auto& reasons = not_supported.empty() ? not_judged : not_supported;
+    if (!reasons.empty()) text += formatted(" (first: {})", reasons.begin()->first);
+    return text;
+  }
+  std::string text =
+      formatted("no failure in {} of the fixed list", counted(listed.passed, "input"));
+  if (random.passed > 0) {
+    text += formatted(" and in {}: with 95 % confidence fewer than 1 in {} such random inputs fail",
+                      counted(random.passed, "random draw"),
+                      grouped(fails_fewer_than_one_in(random.passed)));
+  }
+  return text;
+}
+
+Attribute trial_parameter(const Operator& op, const std::string& name, std::string_view text) {
+  const Parameter* parameter = find_parameter(op, name);
+  if (parameter == nullptr) {
+    refuse("{} has no parameter '{}'{}", op.name, name,
+           did_you_mean(name, names_of(op.parameters)));
+  }
+  Parameter with = *parameter;
+  with.default_value = text;
+  const Attribute value = *default_value(with);
+  const std::string problem =
+      parameter_problem({.name = op.name, .parameters = {with}}, {{name, value}});
+  if (!problem.empty()) refuse(problem);
+  return value;
+}
+
+TrialReport run_trial(std::string_view name, const TrialKernel& kernel,
+                      const TrialOptions& options) {
+  const FloatEnvironment environment;
+  const Operator* op = find_operator(name);
+  if (op == nullptr) {
+    refuse("unknown operator '{}'{}; `assay list operators` shows all", name,
+           did_you_mean(name, names_of(operators())));
+  }
+  if (options.shards < 1 || options.shard < 0 || options.shard >= options.shards) {
+    refuse("shard {} of {}: the number must be from 0 to the number of shards less 1",
+           options.shard, options.shards);
+  }
+  if (options.draws < 0) refuse("the number of draws is {}; it must be at least 0", options.draws);
+  if (options.limits.elements < 1 || options.limits.products < 1) {
+    refuse("the largest number of elements must be at least 1");
+  }
+  check_request(options.request.bounds);
+  for (const auto& [parameter, value] : options.parameters) {
+    (void)trial_parameter(*op, parameter, attribute_text(value));
+  }
+  return Trial(*op, kernel, options).run();
+}
+
+TrialReport merged(const std::vector<TrialReport>& shards) {
+  if (shards.empty()) refuse("there is no shard to merge");
+  TrialReport all = shards.front();
+  std::set<std::int64_t> seen = {all.shard};
+  for (std::size_t i = 1; i < shards.size(); ++i) {
+    const TrialReport& more = shards[i];
+    if (more.op != all.op || more.dtypes != all.dtypes || more.seed != all.seed ||
+        more.shards != all.shards || more.machine != all.machine) {
+      refuse("the results are not shards of one trial: {} with seed {} and {} with seed {}", all.op,
+             all.seed, more.op, more.seed);
+    }
+    if (!seen.insert(more.shard).second) {
+      refuse("shard {} of {} is there twice", more.shard, more.shards);
+    }
+    all.listed += more.listed;
+    all.random += more.random;
+    for (const auto& [reason, count] : more.not_supported) all.not_supported[reason] += count;
+    for (const auto& [reason, count] : more.not_judged) all.not_judged[reason] += count;
+    for (const auto& [kind, names] : more.coverage) {
+      for (const auto& [class_name, count] : names) all.coverage[kind][class_name] += count;
+    }
+    for (const TrialFailure& failure : more.failures) all.failures.push_back(failure);
+    all.was_interrupted = all.was_interrupted || more.was_interrupted;
+    all.seconds += more.seconds;
+  }
+  if (std::ssize(seen) != all.shards) {
+    refuse("{} of {} shards are there", seen.size(), all.shards);
+  }
+  std::ranges::stable_sort(all.failures, {}, &TrialFailure::draw);
+  std::vector<TrialFailure> first;
+  for (TrialFailure& failure : all.failures) {
+    if (std::ranges::find(first, failure.finding, &TrialFailure::finding) == first.end()) {
+      first.push_back(std::move(failure));
+    }
+  }
+  all.failures = std::move(first);
+  all.shard = 0;
+  all.shards = 1;
+  return all;
+}
+
+}  // namespace assay
