@@ -23,7 +23,7 @@ class SharedMemory {
   std::size_t count_;
 };
 
-// How a child process ended.
+// The end of a child process.
 struct ChildEnd {
   enum class How : std::uint8_t { kDone, kSignal, kExit, kTime };
   How how = How::kDone;
@@ -32,9 +32,9 @@ struct ChildEnd {
 };
 
 // Forks, and calls `function` in the child process, which then ends without the handlers that
-// std::exit() would call. Only what `function` writes to SharedMemory remains. Of the threads of
-// the program, the child has only the calling one. Kills the child after `seconds`. Throws
-// std::runtime_error if no process can be started.
+// std::exit() would call. Only what `function` writes to SharedMemory remains. The child has only
+// the calling thread of the program. Kills the child after `seconds`. Throws std::runtime_error if
+// no process can be started.
 ChildEnd run_in_child(const std::function<void()>& function, double seconds);
 
 }  // namespace assay

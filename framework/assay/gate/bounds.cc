@@ -265,7 +265,7 @@ ChosenBound default_bound(const Case& c, const Format& output, const BoundReques
     // If the operands are known, they determine which exact results are NaN, so NaN equals NaN.
     chosen.bound->nan_equal = find_operator(c.op) != nullptr && !c.inputs.empty();
     apply_policies(*chosen.bound, c, request, false);
-    chosen.bound->origin = "default";
+    chosen.bound->origin = kDefaultOrigin;
   } else {
     chosen.why_not = no_row(kDefaultStandard, output, request);
   }
@@ -327,7 +327,9 @@ std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
   bool tolerance_used = false;
   for (const std::string& name : names) {
     std::optional<Bound> bound;
-    std::string origin = asked_standard ? request.origin : case_standard ? "case" : "default";
+    std::string origin = asked_standard  ? request.origin
+                         : case_standard ? "case"
+                                         : std::string(kDefaultOrigin);
     try {
       bound = standard_bound(name, output, accumulations, request.custom);
       if (name == "torch" && bound) loosen(*bound, name, c, output, request.golden);

@@ -80,6 +80,8 @@ std::vector<ChosenBound> choose_bounds(const Case& test_case, const Format& outp
 
 // The name of the origin of an operator's own bound.
 inline constexpr std::string_view kOperatorOrigin = "operator";
+// The name of the origin of the default standard's bound.
+inline constexpr std::string_view kDefaultOrigin = "default";
 
 // True if a case's output is codes of a quantization. Their bounds are complete: they say how far
 // from the golden result a code may be if the quotient is computed correctly.

@@ -8,7 +8,7 @@
 
 namespace assay::inline v0_2 {
 
-// Where the text is shown, which decides how it says to repeat a failure.
+// The place that shows the text. It decides how the text says to repeat a failure.
 enum class TrialDoor : std::uint8_t { kMatcher, kCommandLine, kPython };
 
 // Returns the outcome in one sentence, and for each failure its cause, the drawn and the reduced

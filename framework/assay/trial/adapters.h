@@ -52,9 +52,13 @@ const void* input_pointer(const KernelCall& call, const std::string& name);
 template <std::size_t>
 using InputView = const TensorView&;
 
+// Stands for an output. A MutableTensorView itself would also be taken for one more input.
+struct OutputProbe {
+  operator MutableTensorView() const;  // NOLINT: is never called
+};
 template <typename F, std::size_t... kInputs>
 constexpr bool writes_output(std::index_sequence<kInputs...>) {
-  return std::is_invocable_v<F&, InputView<kInputs>..., const MutableTensorView&>;
+  return std::is_invocable_v<F&, InputView<kInputs>..., OutputProbe>;
 }
 template <typename F, std::size_t... kInputs>
 constexpr bool returns_output(std::index_sequence<kInputs...>) {

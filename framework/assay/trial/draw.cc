@@ -1,13 +1,13 @@
 #include "assay/trial/draw.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "assay/base/random.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/op/parameter.h"
+#include "assay/trial/sizes.h"
 
 namespace assay::inline v0_2::trial {
 
@@ -18,9 +18,8 @@ struct Drawing::ValueClass {
   std::map<std::string, std::string> named = {};  // of single inputs
   // The operators that the class is for: "" for all, otherwise a word of kind_of().
   std::string_view kind = "";
-  int weight = 2;            // how often it is drawn at random
-  bool is_special = false;   // infinities and NaN are among the values
-  bool needs_range = false;  // the values need float32's range
+  int weight = 2;           // how often it is drawn at random
+  bool is_special = false;  // infinities and NaN are among the values
 };
 
 namespace {
@@ -51,78 +50,28 @@ Attribute attribute_of(const Parameter& parameter, const std::string& text) {
   return *default_value(with);
 }
 
-bool is_prime(std::int64_t n) {
-  if (n < 2) return false;
-  for (std::int64_t d = 2; d * d <= n; ++d) {
-    if (n % d == 0) return false;
-  }
-  return true;
-}
+// What the texts of distributions depend on.
+struct Fit {
+  const Format &format, &output;
+  bool multiplies;      // the operator multiplies elements with each other and adds them
+  std::int64_t length;  // the number of elements that meet in one element of the result
+};
 
-bool is_power(std::int64_t n) {
-  return n > 0 && std::has_single_bit(static_cast<std::uint64_t>(n));
-}
-
-std::string_view class_of_size(std::int64_t n) {
-  if (n == 0) return "0";
-  if (n == 1) return "1";
-  if (n >= 1024 && !is_power(n)) return "long";
-  if (is_power(n)) return "a power of two";
-  if (is_power(n - 1)) return "one more than a power of two";
-  if (is_power(n + 1)) return "one less than a power of two";
-  if (n % 16 == 0) return "a multiple of 16";
-  if (n % 16 == 1 || n % 16 == 15) return "next to a multiple of 16";
-  return is_prime(n) ? "a prime" : "another number";
-}
-
-// Returns a size of a class that is drawn first, at most `most`.
-std::int64_t draw_size(Random& random, std::int64_t most) {
-  constexpr std::int64_t kPrimes[] = {2,  3,  5,  7,  11,  13,  17,  19,
-                                      31, 37, 61, 67, 127, 131, 251, 509};
-  constexpr std::int64_t kMultiples[] = {16, 32, 64, 128};
-  if (most <= 1) return most;
-  const auto capped = [&](std::int64_t n) { return std::clamp<std::int64_t>(n, 1, most); };
-  const int log = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(most))) - 1;
-  const auto power = [&] { return std::int64_t{1} << random.index_below(std::min(log, 13) + 1); };
-  const auto multiple = [&] {
-    const std::int64_t of = kMultiples[random.index_below(4)];
-    return of * (1 + random.index_below(
-                         std::max<std::int64_t>(1, std::min(most, std::int64_t{1024}) / of)));
-  };
-  switch (random.index_below(10)) {
-    case 0:
-      return 1;
-    case 1:
-      return capped(kPrimes[random.index_below(std::size(kPrimes))]);
-    case 2:
-      return capped(power());
-    case 3:
-      return capped(power() + 1);
-    case 4:
-      return capped(power() - 1);
-    case 5:
-      return capped(multiple());
-    case 6:
-      return capped(multiple() + (random.index_below(2) == 0 ? 1 : -1));
-    case 7:  // long
-      return capped(1024 + random.index_below(std::max<std::int64_t>(1, most - 1024)));
-    default:
-      return 1 + random.index_below(std::min<std::int64_t>(most, 40));
-  }
-}
-
-// Makes distributions of numbers fit a format: the exponents of `stalling` and the scale of large
-// values depend on it.
-std::string fitted(std::string text, const Format& format, const Format& output) {
+// Makes a distribution fit the format and the shape: large values whose sums still are finite,
+// sums that stall, and special values that do not fill every row.
+std::string fitted(std::string text, const Fit& fit) {
   const auto replace = [&](std::string_view word, double value) {
-    if (const std::size_t at = text.find(word); at != std::string::npos) {
+    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word)) {
       text.replace(at, word.size(), number_text(value));
     }
   };
-  replace("$LARGE", std::min(max_finite(format) / 64, 1e300));
+  const double most = max_finite(fit.format);
+  replace("$LARGE", std::min((fit.multiplies ? std::sqrt(most) : most) / 64, 1e300));
   // A float16 sum stalls at 2^11, a float32 sum at 2^24.
-  replace("$STALL", std::ilogb(max_finite(format)) < 24 ? 11 : 24);
-  replace("$MANTISSA", static_cast<double>(output.is_float() ? output.mantissa_bits() : 3));
+  replace("$STALL", std::ilogb(most) < 24 ? 11 : 24);
+  replace("$MANTISSA", static_cast<double>(fit.output.is_float() ? fit.output.mantissa_bits() : 3));
+  replace("$SPECIAL",
+          std::min(0.02, 0.3 / static_cast<double>(std::max<std::int64_t>(fit.length, 1))));
   return text;
 }
 
@@ -150,12 +99,12 @@ const std::vector<Drawing::ValueClass>& Drawing::value_classes() {
       {.name = "sparse", .all = "sparse,density=0.05"},
       {.name = "one value", .all = "normal,mean=0.75,deviation=0"},
       {.name = "subnormal", .all = "subnormals", .weight = 1},
-      {.name = "next to overflow", .all = "uniform,low=-1,high=1,scale=$LARGE", .weight = 1},
+      {.name = "large", .all = "uniform,low=-1,high=1,scale=$LARGE", .weight = 1},
       {.name = "zeros of both signs",
        .all = "specials,zeros=0.4,negative_zeros=0.4,infinities=0,nans=0,largest=0",
        .weight = 1},
       {.name = "infinities and NaN",
-       .all = "specials,zeros=0.02,negative_zeros=0.02,infinities=0.02,nans=0.02,largest=0",
+       .all = "specials,zeros=0.02,negative_zeros=0.02,infinities=$SPECIAL,nans=$SPECIAL,largest=0",
        .weight = 1,
        .is_special = true},
       {.name = "cancelling sums",
@@ -227,6 +176,12 @@ Drawing::Drawing(const Operator& op, const TrialKernel& kernel, std::vector<std:
       names_.push_back(name);
     }
   }
+  if (!limits_.sizes.empty() && !has_batch_) {
+    for (const auto& sizes : limits_.sizes) {
+      if (sizes.size() == names_.size()) continue;
+      refuse("{} takes the sizes {}, and not {}", op.name, op.sizes, shape_text(sizes));
+    }
+  }
   if (dtypes_.empty()) dtypes_ = kernel.dtypes;
   for (const std::string& dtype : dtypes_) {
     (void)format_named(dtype);
@@ -250,6 +205,12 @@ Drawing::Drawing(const Operator& op, const TrialKernel& kernel, std::vector<std:
     }
   }
   const std::vector<std::vector<std::int64_t>> sizes = listed_sizes();
+  for (const std::string& input : kernel.sometimes) {
+    Draw with_input = base(dtypes_.front());
+    with_input.recipe.sizes = sizes.front();
+    with_input.recipe.distributions[input] = parse_distribution("normal");
+    (can_make(with_input) ? sometimes_ : cannot_make_).push_back(input);
+  }
   const auto& normal = value_classes().front();
   const auto add = [&](Draw draw) {
     if (!fits(draw.recipe.sizes) || !can_make(draw)) return;
@@ -272,14 +233,15 @@ Drawing::Drawing(const Operator& op, const TrialKernel& kernel, std::vector<std:
     // The first two sizes are small and long.
     for (const ValueClass& values : value_classes()) {
       if (&values == &normal || !takes(values, format_named(dtype))) continue;
-      add(with(sizes[0], values, true));
-      add(with(sizes[1], values, true));
+      for (std::size_t i = 0; i < std::min<std::size_t>(2, sizes.size()); ++i) {
+        add(with(sizes[i], values, true));
+      }
     }
     for (const Parameter& parameter : op.parameters) {
       if (kernel.parameters.count(parameter.name) == 0 || fixed_.count(parameter.name) != 0)
         continue;
       for (const std::string& value : parameter.tried) {
-        for (std::size_t i = 0; i < 2; ++i) {
+        for (std::size_t i = 0; i < std::min<std::size_t>(2, sizes.size()); ++i) {
           Draw draw = with(sizes[i], normal, true);
           draw.recipe.attributes[parameter.name] = attribute_of(parameter, value);
           add(std::move(draw));
@@ -318,32 +280,14 @@ bool Drawing::can_make(const Draw& draw) const {
 }
 
 std::vector<std::vector<std::int64_t>> Drawing::listed_sizes() const {
-  std::vector<std::vector<std::int64_t>> all;
-  if (op_.sizes == "..., M, K, N") {
-    all = {{17, 33, 19},      {3, 2049, 5},  {1, 64, 1},   {64, 64, 64},  {1, 129, 65},
-           {65, 127, 1},      {128, 1, 128}, {2, 3, 5, 7}, {16, 512, 16}, {31, 4097, 2},
-           {2, 3, 17, 16, 9}, {33, 16, 257}, {0, 8, 4},    {5, 0, 4}};
-  } else if (op_.sizes == "..., L, S, D") {
-    all = {{9, 17, 16},    {3, 257, 8}, {1, 1, 1},   {1, 65, 64},     {64, 64, 32},
-           {2, 16, 33, 8}, {65, 1, 16}, {5, 129, 7}, {2, 2, 5, 6, 4}, {128, 127, 16}};
-  } else if (op_.sizes == "n, K") {
-    all = {{5, 33}, {3, 4097}, {1, 1}, {1, 1024}, {64, 64}, {257, 3}, {0, 4}};
-  } else if (op_.sizes == "N, C, H, W, n") {
-    all = {{2, 3, 9, 11, 4}, {1, 2, 33, 40, 5}, {1, 1, 1, 1, 1}, {3, 1, 16, 16, 7}};
-  } else if (!has_batch_ || !names_.empty()) {
-    all = {std::vector<std::int64_t>(names_.size(), 5),
-           std::vector<std::int64_t>(names_.size(), 33),
-           std::vector<std::int64_t>(names_.size(), 1)};
-  } else {
-    all = {{5, 33},      {3, 1025},  {1},        {1, 1},   {64, 64},  {7},        {2, 1023},
-           {1, 4096},    {257, 3},   {65, 1},    {4, 128}, {3, 5, 7}, {17, 1031}, {1000},
-           {2, 3, 4, 9}, {1, 16385}, {129, 129}, {0},      {4, 0},    {0, 16}};
-  }
+  if (!limits_.sizes.empty()) return limits_.sizes;
+  std::vector<std::vector<std::int64_t>> all = revealing_sizes(op_.sizes, names_.size());
   std::erase_if(all, [&](const std::vector<std::int64_t>& sizes) { return !fits(sizes); });
   return all;
 }
 
 bool Drawing::fits(const std::vector<std::int64_t>& sizes) const {
+  if (!limits_.sizes.empty()) return true;
   std::int64_t all = 1;
   for (const std::int64_t size : sizes) {
     if (size == 0 && !kernel_.takes_empty) return false;
@@ -386,8 +330,15 @@ void Drawing::set_values(Draw& draw, const ValueClass& values) const {
   const auto stated = draw.recipe.attributes.find("output_dtype");
   const Format& output =
       stated == draw.recipe.attributes.end() ? dtype : format_named(attribute_text(stated->second));
+  const std::string kinds = kinds_of(op_);
+  const bool multiplies = !kinds.empty() && kinds.find("rounding") == std::string::npos;
+  const std::vector<std::int64_t>& sizes = draw.recipe.sizes;
+  const std::size_t from_end = op_.sizes == "..., M, K, N" || op_.sizes == "..., L, S, D" ? 2 : 1;
+  const std::int64_t length =
+      multiplies && sizes.size() >= from_end ? sizes[sizes.size() - from_end] : 1;
+  const Fit fit{dtype, output, multiplies, length};
   if (dtype.is_float()) {
-    draw.recipe.distribution = parse_distribution(fitted(values.all, dtype, output));
+    draw.recipe.distribution = parse_distribution(fitted(values.all, fit));
   } else {
     const double most = std::min(max_finite(dtype), 100.0);
     draw.recipe.distribution = parse_distribution(
@@ -395,7 +346,7 @@ void Drawing::set_values(Draw& draw, const ValueClass& values) const {
   }
   for (const auto& [input, text] : values.named) {
     if (dtype.is_float()) {
-      draw.recipe.distributions[input] = parse_distribution(fitted(text, dtype, output));
+      draw.recipe.distributions[input] = parse_distribution(fitted(text, fit));
     }
   }
   std::erase_if(draw.classes, [](const auto& c) { return c.first == "values"; });
@@ -408,7 +359,7 @@ void Drawing::set_optional(Draw& draw, bool sometimes) const {
   };
   for (const std::string& input : kernel_.always) add(input);
   if (sometimes) {
-    for (const std::string& input : kernel_.sometimes) add(input);
+    for (const std::string& input : sometimes_) add(input);
   }
 }
 
@@ -443,14 +394,8 @@ Draw Drawing::at(std::int64_t number) const {
   return last;
 }
 
-Draw Drawing::random(std::int64_t number, std::uint64_t attempt) const {
-  Random random(
-      seed_, substream(substream(stream_of("trial"), attempt), static_cast<std::uint64_t>(number)));
-  Draw draw = base(dtypes_[static_cast<std::size_t>(random.index_below(std::ssize(dtypes_)))]);
-  draw.number = number;
-  draw.recipe.seed = random.next64() >> 1;
-
-  std::vector<std::int64_t>& sizes = draw.recipe.sizes;
+std::vector<std::int64_t> Drawing::random_sizes(Random& random) const {
+  std::vector<std::int64_t> sizes;
   const bool is_whole = names_.empty();
   std::int64_t left = is_whole ? limits_.elements : limits_.products;
   std::size_t count = names_.size();
@@ -484,6 +429,20 @@ Draw Drawing::random(std::int64_t number, std::uint64_t attempt) const {
   if (kernel_.takes_empty && random.index_below(100) == 0) {
     sizes[static_cast<std::size_t>(random.index_below(std::ssize(sizes)))] = 0;
   }
+  return sizes;
+}
+
+Draw Drawing::random(std::int64_t number, std::uint64_t attempt) const {
+  Random random(
+      seed_, substream(substream(stream_of("trial"), attempt), static_cast<std::uint64_t>(number)));
+  Draw draw = base(dtypes_[static_cast<std::size_t>(random.index_below(std::ssize(dtypes_)))]);
+  draw.number = number;
+  draw.recipe.seed = random.next64() >> 1;
+
+  draw.recipe.sizes =
+      limits_.sizes.empty()
+          ? random_sizes(random)
+          : limits_.sizes[static_cast<std::size_t>(random.index_below(std::ssize(limits_.sizes)))];
 
   for (const Parameter& parameter : op_.parameters) {
     if (parameter.tried.empty() || kernel_.parameters.count(parameter.name) == 0 ||
@@ -497,7 +456,7 @@ Draw Drawing::random(std::int64_t number, std::uint64_t attempt) const {
   for (const std::string& input : kernel_.always) {
     draw.recipe.distributions[input] = parse_distribution("normal,mean=0.5");
   }
-  for (const std::string& input : kernel_.sometimes) {
+  for (const std::string& input : sometimes_) {
     if (random.index_below(2) != 0) {
       draw.recipe.distributions[input] = parse_distribution("normal,mean=0.5");
     }
@@ -553,6 +512,9 @@ std::vector<std::string> Drawing::left_out() const {
         kernel_.sometimes.count(input.name) == 0) {
       all.push_back(formatted("the optional input {}: the kernel does not take it", input.name));
     }
+  }
+  for (const std::string& input : cannot_make_) {
+    all.push_back(formatted("the optional input {}: it cannot be drawn", input));
   }
   if (!kernel_.takes_strides)
     all.emplace_back("inputs with strides: the kernel does not take strides");

@@ -9,13 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/random.h"
 #include "assay/op/generate.h"
 #include "assay/op/operator.h"
 #include "assay/trial/kernel.h"
 
 namespace assay::inline v0_2::trial {
 
-// How elements lie in memory.
+// The order and the gaps of elements in memory.
 enum class Layout : std::uint8_t {
   kContiguous,  // row-major, at an address that is a multiple of 64 bytes
   kOffset,      // row-major, at an address that is only a multiple of the element's size
@@ -45,12 +46,14 @@ struct DrawLimits {
   std::int64_t elements = 1 << 16;  // of the largest input
   // Products of all sizes, for operators that multiply matrices.
   std::int64_t products = 1 << 20;
+  // The only sizes that are drawn, in the operator's order, such as {64, 1024}. Empty means all.
+  std::vector<std::vector<std::int64_t>> sizes = {};
 };
 
 // The draws for one operator and one kernel.
 class Drawing {
  public:
-  // `dtypes` are those of inputs. If there are none, they are those of the kernel, or one that the
+  // `dtypes` are those of inputs. An empty list stands for those of the kernel, or for one that the
   // operator takes. Throws Refusal if the operator cannot make inputs, or a dtype is unknown.
   // `fixed` are values of parameters that every draw has.
   Drawing(const Operator& op, const TrialKernel& kernel, std::vector<std::string> dtypes,
@@ -85,6 +88,7 @@ class Drawing {
   bool fits(const std::vector<std::int64_t>& sizes) const;
   void add_classes(Draw& draw) const;
   Draw random(std::int64_t number, std::uint64_t attempt) const;
+  std::vector<std::int64_t> random_sizes(Random& random) const;
   bool can_make(const Draw& draw) const;
 
   const Operator& op_;
@@ -95,6 +99,8 @@ class Drawing {
   std::uint64_t seed_;
   std::vector<std::string> names_;  // of sizes, without "..."
   bool has_batch_ = false;          // the sizes begin with "..."
+  // Optional inputs that some draws have, and those that the operator cannot make.
+  std::vector<std::string> sometimes_, cannot_make_;
   std::vector<Draw> list_;
 };
 

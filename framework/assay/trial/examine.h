@@ -29,8 +29,8 @@ enum class TrialFinding : std::uint8_t {
   kSpecialValues,  // infinities, NaN or zeros are not treated as the operator defines
   kWrongResult,    // elements lie outside their bounds
   kNotRepeatable,  // the same input gives other bits
-  kRowAlone,       // a row gives a wrong result if it is computed alone
-  kBatchVariant,   // a row gives other bits if it is computed alone
+  kRowAlone,       // a row gives a wrong result without the other rows
+  kBatchVariant,   // a row gives other bits without the other rows
 };
 // Returns the finding in a few words, such as "wrong result".
 std::string_view finding_word(TrialFinding finding);
@@ -38,10 +38,10 @@ std::string_view finding_word(TrialFinding finding);
 std::string_view kept_promise(TrialFinding finding);
 inline constexpr std::size_t kTrialFindings = 14;
 
-// What is required of a kernel.
+// The promises that a kernel is held to.
 struct TrialContract {
   bool unordered = false;        // repeated calls may give other bits, because of atomics
-  bool batch_invariant = false;  // a row alone must give the same bits
+  bool batch_invariant = false;  // a row must give the same bits without the others
   bool isolated = false;         // each input is computed in a child process
   double call_seconds = 10;      // the limit of the calls for one input, if isolated
 };
@@ -54,7 +54,7 @@ struct Subject {
   // Other values in the same shapes, which are computed before the test case. May be empty.
   std::optional<Case> decoy = {};
   Layout inputs = Layout::kContiguous, output = Layout::kContiguous;
-  std::uint64_t row = 0;  // chooses the row that is computed alone
+  std::uint64_t row = 0;  // chooses the row that is computed without the others
 };
 
 // The result of an examination.

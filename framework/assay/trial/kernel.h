@@ -70,7 +70,7 @@ struct KernelCall {
   bool has(const std::string& name) const { return inputs.count(name) != 0; }
 };
 
-// How a call ended.
+// The end of a call.
 struct CallEnd {
   enum class How : std::uint8_t {
     kDone,

@@ -1,5 +1,5 @@
 // Memory for one tensor of a call: its elements in some layout, with guard bands around them that
-// show whether a kernel writes where it must not.
+// show writes outside the elements.
 #pragma once
 
 #include <cstddef>

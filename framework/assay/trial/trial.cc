@@ -123,7 +123,7 @@ class Trial {
       try {
         examinations[at].emplace(kernel_, o_.contract, o_.request, subject_of(*draws[at]));
       } catch (const Refusal& e) {
-        refusals[at] = e.reason();
+        refusals[at] = "the operator's reference refuses the input";
       }
     });
     if (kernel_.call_all) {

@@ -86,7 +86,7 @@ struct TrialReport {
   // The reasons of draws that the kernel does not support or that could not be judged, with their
   // numbers.
   std::map<std::string, std::int64_t> not_supported = {}, not_judged = {};
-  // How often each class was tried: sizes, values, attributes, layouts, dtypes, ...
+  // Counts of each class of inputs that was tried: sizes, values, attributes, layouts, dtypes, ...
   std::map<std::string, std::map<std::string, std::int64_t>> coverage = {};
   std::vector<std::string> left_out = {};  // what was never tried, and why
   std::vector<TrialFailure> failures = {};

@@ -57,6 +57,9 @@ PassesTrialMatcher PassesTrialMatcher::budget(std::chrono::duration<double> time
 PassesTrialMatcher PassesTrialMatcher::seed(std::uint64_t seed) const {
   return with([&](Settings& s) { s.options.seed = seed; });
 }
+PassesTrialMatcher PassesTrialMatcher::sizes(std::vector<std::vector<std::int64_t>> sizes) const {
+  return with([&](Settings& s) { s.options.limits.sizes = std::move(sizes); });
+}
 PassesTrialMatcher PassesTrialMatcher::max_elements(std::int64_t elements) const {
   return with([&](Settings& s) {
     s.options.limits.elements = elements;

@@ -44,6 +44,8 @@ class PassesTrialMatcher {
   PassesTrialMatcher draws(std::int64_t draws) const;
   PassesTrialMatcher budget(std::chrono::duration<double> time) const;
   PassesTrialMatcher seed(std::uint64_t seed) const;
+  // The only sizes that inputs have, in the operator's order, such as {{64, 1024}}.
+  PassesTrialMatcher sizes(std::vector<std::vector<std::int64_t>> sizes) const;
   // The largest number of elements of an input, 65,536 by default.
   PassesTrialMatcher max_elements(std::int64_t elements) const;
   // The machine that runs the kernel, whose expected errors then bound the result. A name of
@@ -55,7 +57,7 @@ class PassesTrialMatcher {
   PassesTrialMatcher atol(double atol) const;
   // Repeated calls may give other bits, because of atomics.
   PassesTrialMatcher unordered() const;
-  // A row must have the same bits alone and among others.
+  // A row must have the same bits with and without the others.
   PassesTrialMatcher batch_invariant() const;
   // Computes each input in a child process, so that a crash or a hang is a finding.
   PassesTrialMatcher isolated(std::chrono::duration<double> limit = std::chrono::seconds(10)) const;
