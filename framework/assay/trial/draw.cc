@@ -50,7 +50,7 @@ Attribute attribute_of(const Parameter& parameter, const std::string& text) {
   return *default_value(with);
 }
 
-// What the texts of distributions depend on.
+// The properties that a distribution of a draw must fit.
 struct Fit {
   const Format &format, &output;
   bool multiplies;      // the operator multiplies elements with each other and adds them
