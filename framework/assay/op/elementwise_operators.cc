@@ -223,7 +223,10 @@ DerivedTolerance elementwise_tolerance(const Case& c) {
   };
   const bool ends_there = max_finite(output) <= max_finite(unit);
   double largest = 0;
-  for (std::size_t i = 0; i < std::max({a.size(), b.size(), added.size()}); ++i) {
+  // The number a of axpy has no element to be combined with if x and y are empty.
+  const bool is_empty = a.empty() || b.empty() || added.empty();
+  const std::size_t count = is_empty ? 0 : std::max({a.size(), b.size(), added.size()});
+  for (std::size_t i = 0; i < count; ++i) {
     const double product = value_at(a, i) * value_at(b, i), third = value_at(added, i);
     // The result is then NaN or infinite, and the product's rounding does not count.
     if (std::isnan(product) || !std::isfinite(third)) continue;
