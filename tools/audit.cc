@@ -14,6 +14,7 @@
 #include "assay/wire/audit_results.h"
 #include "audit_program.h"
 #include "audit_subjects.h"
+#include "scratch_folder.h"
 #include "status_line.h"
 #include "tools.h"
 

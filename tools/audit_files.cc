@@ -1,15 +1,14 @@
 #include "audit_files.h"
 
-#include <unistd.h>
-
 #include <algorithm>
+#include <filesystem>
 #include <mutex>
-#include <system_error>
 
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/datasets/arrays/array_writer.h"
 #include "assay/datasets/store/dataset_file.h"
+#include "program_words.h"
 
 namespace assay::inline v0_2::tools {
 namespace {
@@ -48,10 +47,7 @@ std::string write_one(const FileKind& kind, const std::string& folder, const std
     return path;
   }
   const ArrayFormat& row = array_format_named(kind.name);
-  const std::string path =
-      formatted("{}/{}", folder,
-                kind.name == "bin" ? raw_file_name(stem, tensor.format(), tensor.shape())
-                                   : stem + std::string(row.endings.front()));
+  const std::string path = array_path(row, folder, stem, tensor.format(), tensor.shape());
   write_array_file(row, path, {{"", tensor.view()}});
   return path;
 }
@@ -129,34 +125,6 @@ TrialFiles write_trial(const audit::Trial& trial, const FileKind& kind, const st
   }
   change(trial.file, files.outputs.at(name), files.goldens.at(name));
   return files;
-}
-
-ScratchFolder::ScratchFolder() {
-  std::string pattern = fs::temp_directory_path() / "assay_audit_XXXXXX";
-  if (mkdtemp(pattern.data()) == nullptr) {
-    throw std::system_error(errno, std::generic_category(), pattern + " cannot be made");
-  }
-  path_ = pattern;
-}
-
-ScratchFolder::~ScratchFolder() {
-  // Errors are ignored, because a program may have left files that cannot be removed.
-  std::error_code error;
-  fs::remove_all(path_, error);
-}
-
-std::string ScratchFolder::fresh(const std::string& name) const {
-  const fs::path folder = path_ / name;
-  std::error_code error;
-  fs::remove_all(folder, error);
-  if (error) {
-    // The program may have removed the permissions of its folder. They are restored, so that the
-    // folder can be removed.
-    fs::permissions(folder, fs::perms::owner_all, fs::perm_options::add, error);
-    fs::remove_all(folder);
-  }
-  fs::create_directories(folder);
-  return folder;
 }
 
 }  // namespace assay::tools

@@ -1,7 +1,6 @@
 // The files that an audit writes for the programs under audit.
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <string>
 
@@ -39,19 +38,5 @@ struct TrialFiles {
 // (h5). In a .pt file it is the object itself. Throws FileError if the kind cannot express a dtype.
 TrialFiles write_trial(const audit::Trial& trial, const FileKind& kind, const std::string& folder,
                        bool siblings, const std::vector<std::string>& inputs);
-
-// A folder under TMPDIR that is removed with its content when this object is destroyed.
-class ScratchFolder {
- public:
-  ScratchFolder();
-  ~ScratchFolder();
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  // Returns a new empty folder in it.
-  std::string fresh(const std::string& name) const;
-
- private:
-  std::filesystem::path path_;
-};
 
 }  // namespace assay::tools

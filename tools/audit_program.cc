@@ -11,60 +11,17 @@
 #include "assay/base/unsynced.h"
 #include "assay/base/words.h"
 #include "assay/datasets/checks/file_error.h"
+#include "program_words.h"
+#include "scratch_folder.h"
 
 namespace assay::inline v0_2::tools {
 namespace {
 
 namespace fs = std::filesystem;
 
-// A place in braces in a word of the command: "output" and "NAME" of "{output:NAME}".
-struct Place {
-  std::string kind, name;
-};
 constexpr std::string_view kPlain[] = {"output", "golden", "dtype", "shape", "case", "junit"};
 constexpr std::string_view kNamed[] = {"output", "golden", "input"};
-
-std::optional<Place> place_in(std::string_view braced) {
-  const std::size_t colon = braced.find(':');
-  const std::string kind(braced.substr(0, colon));
-  const bool named = colon != std::string_view::npos;
-  const std::span<const std::string_view> known =
-      named ? std::span<const std::string_view>(kNamed) : std::span<const std::string_view>(kPlain);
-  if (!contains(known, kind)) return std::nullopt;
-  return Place{kind, named ? std::string(braced.substr(colon + 1)) : ""};
-}
-
-// Returns the word with every known place in braces replaced. Other braces are kept.
-std::string replaced(const std::string& word, const std::function<std::string(const Place&)>& by) {
-  std::string out;
-  for (std::size_t i = 0; i < word.size();) {
-    const std::size_t end = word[i] == '{' ? word.find('}', i) : std::string::npos;
-    const auto place = end == std::string::npos
-                           ? std::nullopt
-                           : place_in(std::string_view(word).substr(i + 1, end - i - 1));
-    if (place) {
-      out += by(*place);
-      i = end + 1;
-    } else {
-      out += word[i++];
-    }
-  }
-  return out;
-}
-
-// Returns the last line that is not blank.
-std::string last_line(const std::string& text) {
-  const std::vector<std::string> lines = split(text, '\n');
-  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
-    if (line->find_first_not_of(" \t\r") != std::string::npos) return line->substr(0, 300);
-  }
-  return "";
-}
-
-std::string with_last_line(std::string words, const std::string& said) {
-  const std::string line = last_line(said);
-  return line.empty() ? words : formatted("{}: {}", words, line);
-}
+constexpr Places kPlaces = {kPlain, kNamed};
 
 std::string printed(const std::string& said) {
   constexpr std::size_t kMost = 4096;
@@ -103,8 +60,8 @@ ProgramTarget::ProgramTarget(ProgramOptions options)
   if (o_.name.empty()) o_.name = joined(o_.words, " ");
   o_.kind.check();
   bool output = false;
-  for (std::string& word : o_.words) {
-    (void)replaced(word, [&](const Place& place) {
+  for (const std::string& word : o_.words) {
+    (void)replaced(word, kPlaces, [&](const Place& place) {
       output = output || place.kind == "output";
       junit_ = junit_ || place.kind == "junit";
       if (place.kind == "input") inputs_.push_back(place.name);
@@ -114,9 +71,8 @@ ProgramTarget::ProgramTarget(ProgramOptions options)
       }
       return std::string();
     });
-    std::error_code error;
-    if (fs::is_regular_file(word, error)) word = fs::absolute(word).lexically_normal().string();
   }
+  make_files_absolute(o_.words);
   if (siblings_ && plain_) {
     refuse("the command has {output} or {golden} with a name and also without one; use one form");
   }
@@ -163,7 +119,7 @@ std::string ProgramTarget::why_not(const audit::Subject& subject) {
     bool own = false;
     std::string missing;
     for (const std::string& word : o_.words) {
-      (void)replaced(word, [&](const Place& place) {
+      (void)replaced(word, kPlaces, [&](const Place& place) {
         if (place.kind != "output" && place.kind != "golden") return std::string();
         const auto other = subject.siblings.find(place.name);
         if (place.name == subject.test_case.output_name()) {
@@ -200,7 +156,7 @@ std::vector<std::string> ProgramTarget::filled(const audit::Trial& trial, const 
   const Case& c = trial.subject.test_case;
   std::vector<std::string> words;
   for (const std::string& word : o_.words) {
-    words.push_back(replaced(word, [&](const Place& place) -> std::string {
+    words.push_back(replaced(word, kPlaces, [&](const Place& place) -> std::string {
       const std::string output = place.name.empty() ? c.output_name() : place.name;
       if (place.kind == "output") return files.outputs.at(output);
       if (place.kind == "golden") return files.goldens.at(output);

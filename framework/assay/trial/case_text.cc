@@ -23,6 +23,18 @@ std::uint64_t commonest(const Tensor& tensor) {
   return bits;
 }
 
+template <typename T>
+T number_of_text(std::string_view text, std::string_view word) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    refuse("the case's word '{}': '{}' is not a number", word, text);
+  }
+  return value;
+}
+
+}  // namespace
+
 std::string tensor_text(const Tensor& tensor) {
   std::string text = formatted("{}[", tensor.format().name);
   for (std::size_t d = 0; d < tensor.shape().size(); ++d) {
@@ -41,16 +53,6 @@ std::string tensor_text(const Tensor& tensor) {
     if (tensor.bits_at(i) != rest) add(std::to_string(i), tensor.bits_at(i));
   }
   return text + "}";
-}
-
-template <typename T>
-T number_of_text(std::string_view text, std::string_view word) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    refuse("the case's word '{}': '{}' is not a number", word, text);
-  }
-  return value;
 }
 
 Tensor parse_tensor(std::string_view text, std::string_view word) {
@@ -94,8 +96,6 @@ Tensor parse_tensor(std::string_view text, std::string_view word) {
   }
   return tensor;
 }
-
-}  // namespace
 
 std::int64_t nonzero_elements(const Case& c) {
   std::int64_t count = 0;
@@ -152,6 +152,12 @@ Subject parse_case(const Operator& op, std::string_view text) {
   }
   check_parameters(c, op);
   return subject;
+}
+
+Subject parse_case(std::string_view op, std::string_view text) {
+  const Operator* row = find_operator(op);
+  if (row == nullptr) refuse("unknown operator '{}'", op);
+  return parse_case(*row, text);
 }
 
 }  // namespace assay::trial

@@ -171,7 +171,7 @@ struct Examination::State {
       return &memories.back();
     };
     CallMemory* const first = memory();
-    if (subject.decoy && !(together && kernel.together == 1)) {
+    if (subject.decoy && kernel.keeps_state && !(together && kernel.together == 1)) {
       steps.push_back({&*subject.decoy, &decoy_header, first, kFirstFill});
     }
     main_step = steps.size();
@@ -286,6 +286,8 @@ struct Examination::State {
           return failed(TrialFinding::kCrashed, formatted("{}{}", r.text, which(i)));
         case CallEnd::How::kHung:
           return failed(TrialFinding::kHung, formatted("{}{}", r.text, which(i)));
+        case CallEnd::How::kWrongOutput:
+          return failed(TrialFinding::kWrongShape, formatted("{}{}", r.text, which(i)));
       }
       if (r.outside[0] != 0) {
         return failed(TrialFinding::kWroteOutside,

@@ -78,6 +78,7 @@ struct CallEnd {
     kThrew,         // the kernel threw something else, or a program exited with an error
     kCrashed,       // the process was ended by a signal
     kHung,          // the call took longer than its limit
+    kWrongOutput,   // a program wrote no output, or one of another shape or dtype
   };
   How how = How::kDone;
   std::string text = {};  // the reason, unless it is kDone
@@ -91,6 +92,9 @@ struct TrialKernel {
   // If it is set, `call` is not used.
   std::function<std::vector<CallEnd>(std::span<const KernelCall>)> call_all = {};
   std::size_t together = 1;
+  // False if each call starts a process of its own. No call can then depend on an earlier one, and
+  // none is made to find that out.
+  bool keeps_state = true;
 
   // The dtypes of inputs and of the output that the kernel takes. Without `dtypes`, the options of
   // the trial name them. Without `output_dtype`, the output has the operator's default dtype.

@@ -37,6 +37,17 @@ class Trial {
     report_.shards = options.shards;
     report_.left_out = drawing_.left_out();
     if (options.request.machine != nullptr) report_.machine = options.request.machine->name;
+    report_.output_dtype = kernel.output_dtype;
+    for (const auto& [name, value] : options.parameters) {
+      report_.parameters[name] = attribute_text(value);
+    }
+    report_.standards = options.request.bounds.standards;
+    report_.rtol = options.request.bounds.rtol;
+    report_.atol = options.request.bounds.atol;
+    report_.contract = options.contract;
+    report_.limits = options.limits;
+    report_.unchecked = unchecked();
+    if (options.earlier != nullptr) take_earlier(*options.earlier);
   }
 
   TrialReport run() {
@@ -47,11 +58,42 @@ class Trial {
     } else {
       draws();
     }
-    report_.seconds = seconds();
+    report_.seconds = earlier_seconds_ + seconds();
     return std::move(report_);
   }
 
  private:
+  std::vector<TrialFinding> unchecked() const {
+    std::vector<TrialFinding> all;
+    const bool is_program = static_cast<bool>(kernel_.call_all);
+    if (!is_program && !o_.contract.isolated) {
+      all = {TrialFinding::kCrashed, TrialFinding::kHung};
+    }
+    if (is_program || kernel_.returns_output) all.push_back(TrialFinding::kWroteOutside);
+    if (is_program) all.push_back(TrialFinding::kChangedInput);
+    if (kernel_.returns_output) all.push_back(TrialFinding::kUnwritten);
+    if (!kernel_.keeps_state) all.push_back(TrialFinding::kStale);
+    if (o_.contract.unordered) all.push_back(TrialFinding::kNotRepeatable);
+    if (!o_.contract.batch_invariant) all.push_back(TrialFinding::kBatchVariant);
+    return all;
+  }
+
+  // Continues an earlier run.
+  void take_earlier(const TrialReport& earlier) {
+    check_same_trial(report_, earlier);
+    if (report_.shard != earlier.shard || report_.shards != earlier.shards) {
+      refuse("the earlier run was shard {} of {}, and this is shard {} of {}", earlier.shard + 1,
+             earlier.shards, report_.shard + 1, report_.shards);
+    }
+    if (earlier.next < 0) {
+      refuse("the earlier run cannot be continued: it tried a single input, or joins shards");
+    }
+    report_ = earlier;
+    report_.was_interrupted = false;
+    first_ = earlier.next;
+    earlier_seconds_ = earlier.seconds;
+  }
+
   double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
   bool is_late() const { return o_.seconds > 0 && seconds() >= o_.seconds; }
 
@@ -78,19 +120,26 @@ class Trial {
     const auto flush = [&] {
       if (numbers.empty()) return;
       group(numbers);
+      report_.next = numbers.back() + 1;
       numbers.clear();
       goes_on = report_.failures.empty() || o_.keep_going;
-      if (!tell(false)) {
+      if (!tell(false)) was_stopped_ = true;
+      if (was_stopped_) {
         report_.was_interrupted = true;
         goes_on = false;
       }
+      report_.seconds = earlier_seconds_ + seconds();
+      if (o_.save) o_.save(report_);
     };
-    for (std::int64_t number = 0; number < end && goes_on && !is_late(); ++number) {
+    report_.next = first_;
+    goes_on = report_.failures.empty() || o_.keep_going;
+    for (std::int64_t number = first_; number < end && goes_on && !is_late(); ++number) {
       if (number % o_.shards != o_.shard) continue;
       numbers.push_back(number);
       if (std::ssize(numbers) == size) flush();
     }
     flush();
+    if (!was_stopped_ && goes_on && !is_late()) report_.next = std::max(end, first_);
   }
 
   bool tell(bool is_shrinking) {
@@ -213,7 +262,7 @@ class Trial {
   }
 
   TrialFailure reduced(const Draw& draw, const Subject& failing, TrialFinding finding) {
-    (void)tell(true);
+    was_stopped_ = was_stopped_ || !tell(true);
     Subject drawn = failing;
     drawn.test_case.outputs.clear();
     trial::Remake remake{draw.recipe.sizes, [&](const std::vector<std::int64_t>& sizes) {
@@ -224,7 +273,10 @@ class Trial {
     const auto end = Clock::now() + std::chrono::duration<double>(kShrinkSeconds);
     const trial::Shrunk shrunk = trial::shrink(
         drawn, [&](const Subject& s) { return shows(s, finding); }, remake, trial::kShrinkTries,
-        [&] { return Clock::now() > end; });
+        [&] {
+          was_stopped_ = was_stopped_ || !tell(true);
+          return was_stopped_ || Clock::now() > end;
+        });
     return failure(&draw, drawn, shrunk.subject, finding, shrunk.tries, shrunk.is_minimal);
   }
 
@@ -260,6 +312,9 @@ class Trial {
   const FloatEnvironment environment_;
   trial::Drawing drawing_;
   TrialReport report_;
+  std::int64_t first_ = 0;  // the number of the first draw
+  double earlier_seconds_ = 0;
+  bool was_stopped_ = false;
   const Clock::time_point begin_ = Clock::now();
 };
 
@@ -353,19 +408,48 @@ TrialReport run_trial(std::string_view name, const TrialKernel& kernel,
   return Trial(*op, kernel, options).run();
 }
 
+void check_same_trial(const TrialReport& a, const TrialReport& b) {
+  const auto check = [](std::string_view what, const auto& x, const auto& y) {
+    if (x != y) refuse("the results are not of one trial: {} differs", what);
+  };
+  check("the operator", a.op, b.op);
+  check("the list of dtypes", a.dtypes, b.dtypes);
+  check("the output's dtype", a.output_dtype, b.output_dtype);
+  check("the list of parameters", a.parameters, b.parameters);
+  check("the seed", a.seed, b.seed);
+  check("the machine", a.machine, b.machine);
+  check("the list of standards", a.standards, b.standards);
+  check("the relative tolerance", a.rtol, b.rtol);
+  check("the absolute tolerance", a.atol, b.atol);
+  check("the largest number of elements", a.limits.elements, b.limits.elements);
+  check("the largest number of products", a.limits.products, b.limits.products);
+  check("what may vary with repeated calls", a.contract.unordered, b.contract.unordered);
+  check("batch invariance", a.contract.batch_invariant, b.contract.batch_invariant);
+}
+
+void judge_again(TrialFailure& failure, const GateRequest& request) {
+  const FloatEnvironment environment;
+  Case& c = failure.test_case;
+  c.outputs.clear();
+  c.output().golden = golden_result(c);
+  if (failure.output.empty()) return;
+  GateRequest asked = request;
+  asked.bounds.allow_empty = true;
+  failure.report = gate_case(c, failure.output, asked);
+}
+
 TrialReport merged(const std::vector<TrialReport>& shards) {
   if (shards.empty()) refuse("there is no shard to merge");
   TrialReport all = shards.front();
   std::set<std::int64_t> seen = {all.shard};
   for (std::size_t i = 1; i < shards.size(); ++i) {
     const TrialReport& more = shards[i];
-    if (more.op != all.op || more.dtypes != all.dtypes || more.seed != all.seed ||
-        more.shards != all.shards || more.machine != all.machine) {
-      refuse("the results are not shards of one trial: {} with seed {} and {} with seed {}", all.op,
-             all.seed, more.op, more.seed);
+    check_same_trial(all, more);
+    if (more.shards != all.shards) {
+      refuse("the results are shards of {} and of {} runs", all.shards, more.shards);
     }
     if (!seen.insert(more.shard).second) {
-      refuse("shard {} of {} is there twice", more.shard, more.shards);
+      refuse("shard {} of {} is there twice", more.shard + 1, more.shards);
     }
     all.listed += more.listed;
     all.random += more.random;
@@ -391,6 +475,7 @@ TrialReport merged(const std::vector<TrialReport>& shards) {
   all.failures = std::move(first);
   all.shard = 0;
   all.shards = 1;
+  all.next = -1;
   return all;
 }
 

@@ -25,6 +25,8 @@ struct TrialProgress {
   bool is_shrinking = false;
 };
 
+struct TrialReport;
+
 // The options of a trial.
 struct TrialOptions {
   std::vector<std::string> dtypes = {};              // of inputs. Empty means the kernel's
@@ -47,8 +49,14 @@ struct TrialOptions {
   std::string on = {};
   // The part of the random draws that this run makes: every `shards`-th, from `shard` on.
   std::int64_t shard = 0, shards = 1;
-  // Called after each group of draws. If it returns false, the trial ends with what it found.
+  // Called after each group of draws, and while an input is reduced. If it returns false, the trial
+  // ends with what it found.
   std::function<bool(const TrialProgress&)> progress = {};
+  // The report of an earlier run of the same trial, which this run continues from its `next`.
+  // nullptr means to begin with the first draw.
+  const TrialReport* earlier = nullptr;
+  // Called after each group of draws with the report so far, so that a caller can save it.
+  std::function<void(const TrialReport&)> save = {};
 };
 
 // A finding, with the input that shows it.
@@ -74,8 +82,17 @@ struct TrialFailure {
 struct TrialReport {
   std::string op, kernel, machine;
   std::vector<std::string> dtypes;
+  std::string output_dtype = {};                      // empty means the operator's default
+  std::map<std::string, std::string> parameters = {};  // the values that every input has
+  std::vector<std::string> standards = {};             // those that were asked for
+  std::optional<double> rtol = {}, atol = {};
+  TrialContract contract = {};
+  trial::DrawLimits limits = {};
   std::uint64_t seed = 0;
   std::int64_t shard = 0, shards = 1;
+  // The number of the first draw that was not made yet, from which a later run can continue. -1 if
+  // it cannot: after a single draw or case, and for joined shards.
+  std::int64_t next = -1;
   // The draws by kind. Those that passed were judged.
   struct Counts {
     std::int64_t passed = 0, failed = 0, not_supported = 0, not_judged = 0;
@@ -89,6 +106,8 @@ struct TrialReport {
   // Counts of each class of inputs that was tried: sizes, values, attributes, layouts, dtypes, ...
   std::map<std::string, std::map<std::string, std::int64_t>> coverage = {};
   std::vector<std::string> left_out = {};  // what was never tried, and why
+  // The findings that this trial cannot have, because of the kind of kernel or of the options.
+  std::vector<TrialFinding> unchecked = {};
   std::vector<TrialFailure> failures = {};
   bool was_interrupted = false;
   double seconds = 0;
@@ -111,6 +130,14 @@ Attribute trial_parameter(const Operator& op, const std::string& name, std::stri
 // does not fit the kernel.
 TrialReport run_trial(std::string_view op, const TrialKernel& kernel,
                       const TrialOptions& options = {});
+
+// Throws Refusal, which names the difference, if two reports are not of one trial: another operator,
+// seed, machine, bound or limit, or other dtypes or parameters.
+void check_same_trial(const TrialReport& a, const TrialReport& b);
+
+// Computes the golden result and the verdict of a failure that was read from a file, from its
+// reduced input and the kernel's output.
+void judge_again(TrialFailure& failure, const GateRequest& request);
 
 // Returns the reports of all shards of one trial as one. Throws Refusal if they are not shards of
 // the same trial.
