@@ -27,10 +27,10 @@ std::uint64_t TimerResolution() { return 1; }
 namespace assay::inline v0_2 {
 namespace {
 
-// Returns the number of arguments that are assay's own. For `audit` these are the ones before "--",
-// because another program's command follows it unchanged.
+// Returns the number of arguments that are assay's own. For `audit` and `trial` these are the ones
+// before "--", because another program's command follows it unchanged.
 int own_arguments(int argc, char** argv) {
-  if (argc < 2 || argv[1] != std::string("audit")) return argc;
+  if (argc < 2 || (argv[1] != std::string("audit") && argv[1] != std::string("trial"))) return argc;
   for (int i = 2; i < argc; ++i) {
     if (argv[i] == std::string("--")) return i;
   }
@@ -45,6 +45,7 @@ struct Command {
 // other ones.
 constexpr Command kCommands[] = {
     {"Judge outputs", tools::add_gate},
+    {"Judge outputs", tools::add_trial},
     {"Judge outputs", tools::add_compare},
     {"Judge outputs", tools::add_regate},
     {"Judge outputs", tools::add_join},

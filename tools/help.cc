@@ -22,7 +22,7 @@ constexpr Heading kHeadings[] = {
     {"gate audit pack unpack inspect", "Files and arrays",
      "--exclude --layout --table --dtype --golden-dtype --shape --golden-shape --rows-are-cases "
      "--pairs"},
-    {"gate audit compare regate", "Bounds",
+    {"gate trial audit compare regate", "Bounds",
      "--standards --equal-nan --nan-accepts --infinity --max-mismatches --max-mismatch-fraction "
      "--max-blind --reference-implementation"},
     {"gate", "More checks", "--sample --mutate --mutate-min --strict"},
@@ -32,10 +32,17 @@ constexpr Heading kHeadings[] = {
     {"audit", "The command", "--batch --pass-regex --fail-regex --python"},
     {"audit", "Limits", "--time-limit --memory-limit --output-limit"},
     {"audit", "Corruptions", "--corruption --draws --seed --yardstick --no-searches"},
+    {"trial", "Inputs",
+     "--output-dtype --parameter --draws --seed --max-elements --rank --nonempty --only --on "
+     "--list"},
+    {"trial", "Bounds", "--standard --rtol --atol --allow-empty"},
+    {"trial", "The contract", "--unordered --batch-invariant"},
+    {"trial", "The program", "--as --timeout --jobs --together --emulate"},
+    {"trial", "Results", "--out --resume --merge --shard"},
     {"compare", "One side", "--dtype-actual --shape-actual --dtype-expected --shape-expected"},
     {"generate", "Inputs", "--input --a --b --bias --transpose-a --transpose-b"},
     {"generate", "The file", "--name --why --golden --compress --rows-are-cases"},
-    {"gate audit compare generate pack campaign", "The run", "--threads --shard --trust"},
+    {"gate trial audit compare generate pack campaign", "The run", "--threads --shard --trust"},
 };
 
 std::vector<const CLI::Option*> options_under(const CLI::App& command, const std::string& heading) {

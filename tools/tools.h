@@ -30,7 +30,7 @@ struct Context {
   bool parses_alone = false;   // only reads and checks the options, and runs no subcommand
   std::string program{};       // the program's name as it was typed, quoted for a shell
   std::string command_line{};  // the command line as it was typed, quoted for a shell
-  // The words after "--" in a command line of `audit`.
+  // The words after "--" in a command line of `audit` or `trial`.
   std::vector<std::string> behind_dashes{};
   FileOptions files{};                 // of all subcommands
   const Listener* listener = nullptr;  // gets the results; is null if there is no caller
@@ -43,6 +43,7 @@ struct Context {
 };
 void add_gate(Context& context);
 void add_audit(Context& context);
+void add_trial(Context& context);
 void add_emulate(Context& context);
 void add_golden(Context& context);
 void add_generate(Context& context);

@@ -57,6 +57,7 @@ class Help : public ProgramTest {
   static std::map<std::string, std::string> lines() {
     return {
         {"gate", "g.h5"},
+        {"trial", "add --machine exact --emulate --draws 1"},
         {"compare", "g.h5:/cases/x/outputs/p g.h5:/cases/x/golden"},
         {"regate", "r.json --standard torch"},
         {"join", "part.json"},

@@ -7,6 +7,7 @@ namespace {
 
 // Returns the line that repeats a failure with its reduced input.
 std::string repeat_text(const TrialReport& report, const TrialFailure& failure, TrialDoor door) {
+  if (!failure.repeat.empty()) return failure.repeat;
   switch (door) {
     case TrialDoor::kMatcher:
       return formatted("EXPECT_THAT(KERNEL, PassesTrial(\"{}\").on(\"{}\"));", report.op,
@@ -42,7 +43,8 @@ std::string trial_text(const TrialReport& report, TrialDoor door) {
       text += formatted("\n  drawn input: number {} of seed {}: {}", failure.draw, report.seed,
                         failure.drawn);
     }
-    if (is_short) text += formatted("\n  repeat: {}", repeat_text(report, failure, door));
+    if (is_short || !failure.repeat.empty())
+      text += formatted("\n  repeat: {}", repeat_text(report, failure, door));
   }
   if (!report.not_judged.empty()) {
     text += formatted("\n{} without a verdict (first reason: {})",

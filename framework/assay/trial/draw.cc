@@ -29,8 +29,8 @@ constexpr std::pair<Layout, std::string_view> kLayouts[] = {{Layout::kContiguous
                                                             {Layout::kPadded, "padded"},
                                                             {Layout::kTransposed, "transposed"}};
 
-// Returns the kinds of an operator: "product", "sum", "exponential", "rounding", separated by
-// blanks.
+// Returns the kinds of an operator: "product", "sum", "attention", "exponential", "rounding" and
+// "weighted" (x times a weight that vanishes for large -x), separated by blanks.
 std::string kinds_of(const Operator& op) {
   std::string kinds;
   const bool has_a = find_row(op.inputs, "a", &OperatorInput::name) != nullptr;
@@ -41,6 +41,7 @@ std::string kinds_of(const Operator& op) {
   if (op.attention) kinds += "attention ";
   if (op.name == "softmax") kinds += "exponential ";
   if (op.name == "cast" || op.name == "quantize") kinds += "rounding ";
+  if (op.name == "gelu" || op.name == "silu") kinds += "weighted ";
   return kinds;
 }
 
@@ -66,7 +67,10 @@ std::string fitted(std::string text, const Fit& fit) {
     }
   };
   const double most = max_finite(fit.format);
-  replace("$LARGE", std::min((fit.multiplies ? std::sqrt(most) : most) / 64, 1e300));
+  // No sum of as many products or squares as a trial draws overflows.
+  constexpr double kMargin = 64, kTerms = 1 << 16;
+  const double large = std::min(most / kMargin, 1e300);
+  replace("$LARGE", fit.multiplies ? std::sqrt(large / kTerms) : large);
   // A float16 sum stalls at 2^11, a float32 sum at 2^24.
   replace("$STALL", std::ilogb(most) < 24 ? 11 : 24);
   replace("$MANTISSA", static_cast<double>(fit.output.is_float() ? fit.output.mantissa_bits() : 3));
@@ -322,6 +326,8 @@ Draw Drawing::base(const std::string& dtype) const {
 bool Drawing::takes(const ValueClass& values, const Format& dtype) const {
   if (!values.kind.empty() && kinds_of(op_).find(values.kind) == std::string::npos) return false;
   if (values.is_special && dtype.specials != Specials::kInfNan) return false;
+  // Honest kernels multiply -infinity by 0, which is NaN, and the limit of the function is 0.
+  if (values.is_special && kinds_of(op_).find("weighted") != std::string::npos) return false;
   return true;
 }
 
@@ -331,7 +337,9 @@ void Drawing::set_values(Draw& draw, const ValueClass& values) const {
   const Format& output =
       stated == draw.recipe.attributes.end() ? dtype : format_named(attribute_text(stated->second));
   const std::string kinds = kinds_of(op_);
-  const bool multiplies = !kinds.empty() && kinds.find("rounding") == std::string::npos;
+  const bool multiplies = kinds.find("product") != std::string::npos ||
+                          kinds.find("attention") != std::string::npos ||
+                          kinds.find("sum") != std::string::npos;
   const std::vector<std::int64_t>& sizes = draw.recipe.sizes;
   const std::size_t from_end = op_.sizes == "..., M, K, N" || op_.sizes == "..., L, S, D" ? 2 : 1;
   const std::int64_t length =
@@ -515,6 +523,10 @@ std::vector<std::string> Drawing::left_out() const {
   }
   for (const std::string& input : cannot_make_) {
     all.push_back(formatted("the optional input {}: it cannot be drawn", input));
+  }
+  if (kernel_.call_all) {
+    all.emplace_back("memory layouts: a program gets its inputs as files");
+    return all;
   }
   if (!kernel_.takes_strides)
     all.emplace_back("inputs with strides: the kernel does not take strides");

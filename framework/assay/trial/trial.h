@@ -72,6 +72,7 @@ struct TrialFailure {
   Tensor output = {};                     // the kernel's output for the reduced case
   std::int64_t nonzero = 0;               // elements of the reduced inputs that are not 0
   std::int64_t tries = 0;                 // inputs that were tried to reduce it
+  std::string repeat = {};                // a command line that repeats it, if there is one
   bool is_minimal = false;
 
   // Returns the finding, the text and the causes as one sentence.
@@ -82,7 +83,7 @@ struct TrialFailure {
 struct TrialReport {
   std::string op, kernel, machine;
   std::vector<std::string> dtypes;
-  std::string output_dtype = {};                      // empty means the operator's default
+  std::string output_dtype = {};                       // empty means the operator's default
   std::map<std::string, std::string> parameters = {};  // the values that every input has
   std::vector<std::string> standards = {};             // those that were asked for
   std::optional<double> rtol = {}, atol = {};
@@ -131,8 +132,8 @@ Attribute trial_parameter(const Operator& op, const std::string& name, std::stri
 TrialReport run_trial(std::string_view op, const TrialKernel& kernel,
                       const TrialOptions& options = {});
 
-// Throws Refusal, which names the difference, if two reports are not of one trial: another operator,
-// seed, machine, bound or limit, or other dtypes or parameters.
+// Throws Refusal, which names the difference, if two reports are not of one trial: another
+// operator, seed, machine, bound or limit, or other dtypes or parameters.
 void check_same_trial(const TrialReport& a, const TrialReport& b);
 
 // Computes the golden result and the verdict of a failure that was read from a file, from its
