@@ -1,4 +1,4 @@
-// Runs the real program in a directory of its own and keeps its output.
+// Runs the command line in a directory of its own and keeps its output.
 #pragma once
 
 #include <assay/datasets/store/dataset_file.h>
@@ -43,7 +43,8 @@ class ProgramTest : public testing::Test {
   std::vector<std::string> leftovers() const;
 
   // Runs a line of sh in the test's directory, with `assay` on PATH. The limit is 5 minutes,
-  // because sanitizers take more than one, and 50 minutes under an emulator.
+  // because sanitizers take more than one, and 50 minutes under an emulator. A line that needs no
+  // shell runs in a process that is forked from this one (forked_program.h).
   Ran run(const std::string& line) const;
 
   // Returns the names of all subcommands, which `assay --help` lists under headings.
@@ -66,6 +67,10 @@ class ProgramTest : public testing::Test {
   void make(const std::string& name, const std::vector<Case>& cases) const;
 
   std::filesystem::path directory_;
+
+ private:
+  // Returns false if a test has put another program in the place of `assay`.
+  bool starts_the_program() const;
 };
 
 }  // namespace assay
