@@ -15,6 +15,7 @@
 #include "abft/checked.h"
 #include "abft/oracle.h"
 #include "assay/base/index.h"
+#include "assay/base/sanitized.h"
 #include "assay/format/convert.h"
 #include "assay/tensor/eigen.h"
 #include "simd/target_fixture.h"
@@ -330,9 +331,11 @@ TEST_P(AbftOracle, LayoutsAndThreadsMakeNoDifference) {
           SCOPED_TRACE(std::string(how) + " " + dtype + " " + spec);
           const Laid a = laid_out(made.a, how), b = laid_out(made.b, how),
                      c = laid_out(made.c, how);
-          EXPECT_EQ(figures(AbftChecker::of_product(a.view, b.view, one).check(c.view)), wanted);
-          EXPECT_EQ(figures(AbftChecker::of_product(a.view, made.b, one).check(made.c.view())),
-                    wanted);
+          if (!kThreadSanitizer) {  // which finds nothing in a single thread
+            EXPECT_EQ(figures(AbftChecker::of_product(a.view, b.view, one).check(c.view)), wanted);
+            EXPECT_EQ(figures(AbftChecker::of_product(a.view, made.b, one).check(made.c.view())),
+                      wanted);
+          }
           if (golden) {
             EXPECT_EQ(figures(AbftChecker::of_golden(c.view, options_of(spec, 2)).check(c.view)),
                       of_golden);

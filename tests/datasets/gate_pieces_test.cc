@@ -409,6 +409,7 @@ TEST_F(ReadByThreads, IsTheWholeToTheBit) {
     const auto actual = saved("a.bin", a), expected = saved("e.bin", e);
     ASSERT_TRUE(actual->serves_threads());
     for (const int threads : {1, 2, 5}) {
+      if (kThreadSanitizer && threads == 1) continue;  // a single thread has no races
       SCOPED_TRACE(testing::Message() << name << ", threads " << threads);
       std::string text;
       for (const Verdict& v :

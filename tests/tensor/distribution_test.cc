@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "assay/base/random.h"
+#include "assay/base/sanitized.h"
 #include "assay/simd/targets.h"
 
 namespace assay {
@@ -193,10 +194,17 @@ TEST(DistributionTest, PartsEqualTheWhole) {
 const Shape kSeveralParts = {3, 300, 251};
 
 TEST(DistributionTest, ThreadsAgree) {
+  int way = 0;
   for (const char* text : kWays) {
     const DistributionSpec spec = parse_distribution(text);
+    ++way;
     for (const char* dtype : {"float64", "float16"}) {
       const Format& format = format_named(dtype);
+      // The thread sanitizer needs no single thread, and one format in turn.
+      if (kThreadSanitizer) {
+        if ((way % 2 == 0) == (format.bits == 16)) draw(spec, format, kSeveralParts, 3, 4, 2);
+        continue;
+      }
       ASSERT_EQ(bytes_of(draw(spec, format, kSeveralParts, 3, 4, 2)),
                 bytes_of(draw(spec, format, kSeveralParts, 3, 4, 1)))
           << text << " " << dtype;
