@@ -117,7 +117,7 @@ std::vector<RightDraws> right_draws() {
   return all;
 }
 
-const int kRepeats = walks_a_share() ? 75 : 300;
+const int kRepeats = walks_a_share() ? 30 : 300;
 
 // If each of 300 right tensors fails with a probability of 5 percent, the probability that more
 // than 36 fail is below 1e-6.

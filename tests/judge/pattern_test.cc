@@ -470,7 +470,7 @@ bool says_nothing(const std::string& where) {
 
 TEST(NoPattern, OfNoise) {
   Dice dice(18);
-  std::size_t place = 0;
+  std::size_t place = 0, turn = 0;
   for (const char* dtype : kPatternDtypes) {
     for (const std::string& standard : standards_from(place++)) {
       const Format& f = format_named(dtype);
@@ -482,6 +482,8 @@ TEST(NoPattern, OfNoise) {
       if (bound->needs_reference()) options.reference_implementation = other.view();
       for (const double size : {0.01, 0.3, 3.0}) {
         for (const std::uint64_t every : {1u, 7u, 400u}) {
+          // A share has every fourth, so that the next standard has others.
+          if (walks_a_share() && turn++ % 4 != 0) continue;
           const Tensor output = changed(golden, [&](std::int64_t p) {
             const double e = decode(f, golden.bits_at(p));
             if (dice.below(every) != 0) return golden.bits_at(p);

@@ -72,12 +72,16 @@ void expect_same(const Verdict& pieces, const Verdict& whole) {
 TEST(PiecewiseJudge, IsTheJudgeOfTheWhole) {
   const std::int64_t size = 2 * kUnit + 777;
   const ValuePair p = random_pair(size, 1e-3);
+  std::size_t place = 0;
   for (const char* dtype : {"float32", "bfloat16", "float64"}) {
     const Format& f = format_named(dtype);
     const Tensor a = Tensor::from_values(f, {size}, p.actual);
+    ++place;
     for (const char* golden : {dtype, "float64"}) {
       const Tensor e = Tensor::from_values(format_named(golden), {size}, p.expected);
       for (const char* standard : {"torch", "ulp(2)", "bit_equal"}) {
+        // A share has every second combination, and the next dtype has the others.
+        if (walks_a_share() && place++ % 2 == 0) continue;
         const Bound bound = *standard_bound(standard, f);
         for (const std::int64_t piece : {kUnit, 2 * kUnit}) {
           if (walks_a_share() && piece != kUnit) continue;
