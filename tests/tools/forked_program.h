@@ -1,6 +1,6 @@
 // Runs command lines of `assay` in processes that are forked from the test program, which has the
-// command line as a library. To start the program itself takes ten times as long, and under the
-// address sanitizer longer than most checks take. Lines that need a shell start the program.
+// command line as a library. This saves the start of the program, which under the address sanitizer
+// takes longer than many checks take. Lines that need a shell start the program.
 #pragma once
 
 #include <filesystem>
