@@ -60,7 +60,7 @@ std::string test_source(const TrialReport& report, const TrialFailure& failure) 
   if (report.contract.batch_invariant) options += "\n                  .batch_invariant()";
   return formatted(
       "// Repeats a failure that `assay trial` found. {}: {}\n"
-      "#include <assay/matchers/trial.h>\n"
+      "#include <assay/matchers.h>\n"
       "#include <gtest/gtest.h>\n"
       "\n"
       "// Put the call of your kernel here. It reads call.input(NAME) and writes call.output.\n"

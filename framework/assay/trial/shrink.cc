@@ -22,7 +22,11 @@ class Shrinker {
 
   Shrunk run() {
     bool changed = true;
+    (void)layouts();
+    (void)attributes();
     if (remake_.make && dimensions_of(best_.test_case).empty()) (void)remade_sizes();
+    // If one value is enough, the sizes need fewer tries.
+    (void)one_value();
     while (changed && !is_over()) {
       changed = false;
       changed |= layouts();
@@ -172,26 +176,38 @@ class Shrinker {
     return decode(tensor.format(), tensor.bits_at(i)) == 0;
   }
 
+  // Replaces whole inputs by 0 or by 1.
+  bool one_value() {
+    bool changed = false;
+    for (const std::string& name : names()) changed |= one_value(name) == OneValue::kNow;
+    return changed;
+  }
+
+  enum class OneValue : std::uint8_t { kNow, kAlready, kNot };
+  OneValue one_value(const std::string& name) {
+    for (const double value : {0.0, 1.0}) {
+      const Tensor simple = filled(best_.test_case.input(name), value);
+      if (same(simple, best_.test_case.input(name))) return OneValue::kAlready;
+      if (take(with_input(name, simple))) return OneValue::kNow;
+    }
+    return OneValue::kNot;
+  }
+
+  // Returns the names of the inputs that have elements.
+  std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (const auto& [name, tensor] : best_.test_case.inputs) {
+      if (tensor.size() > 0 && !tensor.format().is_complex()) all.push_back(name);
+    }
+    return all;
+  }
+
   bool values() {
     bool changed = false;
-    std::vector<std::string> names;
-    for (const auto& [name, tensor] : best_.test_case.inputs) names.push_back(name);
-    for (const std::string& name : names) {
-      const Tensor& input = best_.test_case.input(name);
-      if (input.size() == 0 || input.format().is_complex()) continue;
-      bool is_simple = false;
-      for (const double value : {0.0, 1.0}) {
-        const Tensor simple = filled(best_.test_case.input(name), value);
-        if (same(simple, best_.test_case.input(name))) {
-          is_simple = true;
-          break;
-        }
-        if (take(with_input(name, simple))) {
-          is_simple = changed = true;
-          break;
-        }
-      }
-      if (is_simple) continue;
+    for (const std::string& name : names()) {
+      const OneValue is = one_value(name);
+      changed |= is == OneValue::kNow;
+      if (is != OneValue::kNot) continue;
       changed |= zeros(name);
       changed |= simpler_values(name);
     }
