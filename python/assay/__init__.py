@@ -25,13 +25,14 @@ from ._case import ArrayInfo, Case, Output
 from ._items import by_items as _by_items
 from ._core import (AbftVerdict, CampaignReport, CaseError, CaseReport, Dataset, FileError,
                     Finding, GateError, GateReport, IdentificationReport, Injection, Mismatch,
-                    NoCaseError, NotComparable, Tensor, Untrusted, Verdict,
+                    NoCaseError, NotComparable, NotSupported, Tensor, TrialFailure, TrialReport, Untrusted, Verdict,
                     assert_close, assert_product, campaign, check_product, compare, emulate, gate,
                     golden, identify, inject, judge_case,
                     list_array_formats, list_attributes, list_distributions, list_dtypes,
                     list_faults, list_layouts, list_machines, list_metrics, list_mutations, list_operators, list_standards,
                     list_thresholds, open, write)
 
+from ._trial import assert_trial, trial
 
 
 def _signatures():

@@ -53,6 +53,9 @@ void define_exceptions(py::module_& m) {
                                "A case, shape or dtype is missing, or nothing matched.");
   e.untrusted = exception(m, "Untrusted", e.gate,
                           "The check could not have failed, so that a pass would say nothing.");
+  (void)exception(m, "NotSupported", any,
+                  "A function under trial() raises it for an input that it does not support. The "
+                  "trial counts such inputs as neither passed nor failed.");
   py::register_exception_translator([](std::exception_ptr pointer) {
     try {
       if (pointer) std::rethrow_exception(pointer);
@@ -94,14 +97,15 @@ void check_signals() {
   if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
 
-void raise_unless_pass(Outcome outcome, const std::string& text, const py::object& verdict) {
+void raise_unless_pass(Outcome outcome, const std::string& text, const py::object& verdict,
+                       const char* attribute) {
   if (outcome == Outcome::kPass) return;
   const py::object type = outcome == Outcome::kFail
                               ? py::reinterpret_borrow<py::object>(PyExc_AssertionError)
                           : outcome == Outcome::kUntrusted ? exceptions().untrusted
                                                            : exceptions().not_comparable;
   const py::object error = type(text_object(printable_lines(text)));
-  error.attr("verdict") = verdict;
+  error.attr(attribute) = verdict;
   PyErr_SetObject(type.ptr(), error.ptr());
   throw py::error_already_set();
 }
@@ -126,6 +130,7 @@ PYBIND11_MODULE(_core, m) {
   python::define_files(m);
   python::define_commands(m);
   python::define_identify(m);
+  python::define_trial(m);
   m.attr("__version__") = assay::tools::version();
   // Users see all types as those of `assay`.
   for (const auto& [name, value] : py::dict(m.attr("__dict__"))) {

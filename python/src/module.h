@@ -23,6 +23,7 @@ void define_tables(py::module_& m);      // list_machines, ...
 void define_files(py::module_& m);       // open, write
 void define_commands(py::module_& m);    // gate, campaign
 void define_identify(py::module_& m);    // identify
+void define_trial(py::module_& m);       // TrialReport, and what assay.trial is built on
 void define_exceptions(py::module_& m);  // FileError, ...
 
 // Returns a case of an operator from its inputs and parameters by name.
@@ -91,8 +92,9 @@ void define_texts(Class& defined, const char* words, const Text& text, const Rep
 }
 
 // Raises an error unless the outcome is pass: AssertionError if the comparison failed,
-// assay.Untrusted, or assay.NotComparable. The error's attribute `verdict` is `verdict`.
-void raise_unless_pass(Outcome outcome, const std::string& text, const py::object& verdict);
+// assay.Untrusted, or assay.NotComparable. The error's attribute `attribute` is `verdict`.
+void raise_unless_pass(Outcome outcome, const std::string& text, const py::object& verdict,
+                       const char* attribute = "verdict");
 [[noreturn]] void raise_gate_error(const std::string& text);  // assay.GateError
 
 // The report of `assay gate` and its exit code. The exit code says more than the outcome of all
