@@ -235,7 +235,7 @@ class _Numpy:
         pass
 
     def result(self, value):
-        """Returns (status, output on the host)."""
+        """Returns (status, output on the host). The output is a numpy array, or (bytes, dtype, shape)."""
         if isinstance(value, (self.ndarray, self.generic)):
             return "done", self.asarray(value) if isinstance(value, self.generic) else value
         return "wrong", _described(value, "a numpy array")
@@ -250,7 +250,11 @@ class _Torch:
         self.from_numpy, self.Tensor, self.empty, self.no_grad = torch.from_numpy, torch.Tensor, torch.empty, torch.no_grad
         self.view, self.as_strided, self.to = torch.Tensor.view, torch.Tensor.as_strided, torch.Tensor.to
         self.detach, self.cpu, self.copy_ = torch.Tensor.detach, torch.Tensor.cpu, torch.Tensor.copy_
-        self.uint8, self.on_host = torch.uint8, self.device.type == "cpu"
+        self.contiguous, self.reshape, self.numpy = torch.Tensor.contiguous, torch.Tensor.reshape, torch.Tensor.numpy
+        self.resolve_conj, self.resolve_neg = torch.resolve_conj, torch.resolve_neg
+        # A subclass of Tensor may have functions of its own in place of PyTorch's.
+        self.plain = torch._C.DisableTorchFunction
+        self.uint8, self.bool, self.on_host = torch.uint8, torch.bool, self.device.type == "cpu"
         module = getattr(torch, self.device.type, None)
         self._synchronize = None if self.on_host else getattr(module, "synchronize", None)
         if not self.on_host:  # cuda without a number is cuda:0
@@ -301,9 +305,14 @@ class _Torch:
     def result(self, value):
         if not isinstance(value, self.Tensor):
             return "wrong", _described(value, "a tensor")
-        if value.device != self.device:
-            return "wrong", f"the output is on {value.device}, and the inputs are on {self.device}"
-        return "done", self.cpu(self.detach(value))
+        with self.plain():
+            if value.device != self.device:
+                return "wrong", f"the output is on {value.device}, and the inputs are on {self.device}"
+            value = self.resolve_neg(self.resolve_conj(self.contiguous(self.cpu(self.detach(value)))))
+            name = str(value.dtype).replace("torch.", "")
+            flat = self.numpy(self.view(self.reshape(value, (-1,)), self.uint8)) if value.dtype is not self.bool \
+                else self.numpy(self.reshape(value, (-1,))).view("uint8")
+            return "done", (flat, name, tuple(value.shape))
 
 
 def _described(value, wanted):
@@ -452,6 +461,8 @@ def trial(fn, op, *, dtypes=None, output_dtype=None, parameters=None, names=None
     given = {word if word in arguments.parameters else _OTHER_NAMES.get(word, word): value
              for word, value in (parameters or {}).items()}
     fixed = {**arguments.fixed, **given}
+    if output_dtype is not None:
+        fixed["output_dtype"] = output_dtype
     not_tried = []
     if not out:
         not_tried.append("writes outside the output: the function returns memory of its own")
@@ -465,8 +476,6 @@ def trial(fn, op, *, dtypes=None, output_dtype=None, parameters=None, names=None
                    aligned=aligned, contiguous=contiguous, nonempty=nonempty, machine=machine, standard=_words(standard),
                    rtol=rtol, atol=atol, unordered=unordered, batch_invariant=batch_invariant, isolated=isolated,
                    call_seconds=call_seconds, keep_going=keep_going, only=only, on=on, threads=threads)
-    if output_dtype is not None:
-        options["output_dtype"] = _dtype_words(output_dtype)[0]
     return _core._run_trial(op, _caller_of(fn, arguments, made, bool(out)), **options)
 
 

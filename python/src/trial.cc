@@ -162,6 +162,13 @@ class PythonKernel {
 
  private:
   static void take(const py::object& value, const MutableTensorView& output) {
+    if (py::isinstance<py::tuple>(value)) {  // the bytes of a tensor, which _trial.py took
+      const auto [flat, dtype, shape] =
+          value.cast<std::tuple<py::array_t<std::uint8_t>, std::string, Shape>>();
+      const Format* format = find_format(dtype);
+      if (format == nullptr) throw WrongOutput(formatted("the output has the dtype {}", dtype));
+      return copy_elements(view_bytes(flat.data(), *format, shape), output);
+    }
     Array array;
     try {
       array = array_of(value);
@@ -207,7 +214,6 @@ TrialReport run_python_trial(const std::string& op, const py::object& call,
   kernel.name = taken_as<std::string>(options, "name").value_or("the function");
   kernel.call = [&](const KernelCall& c) { function.call(c); };
   kernel.dtypes = words("dtypes");
-  kernel.output_dtype = taken_as<std::string>(options, "output_dtype").value_or("");
   kernel.parameters = set("takes");
   kernel.always = set("always");
   kernel.sometimes = set("sometimes");
@@ -245,6 +251,7 @@ TrialReport run_python_trial(const std::string& op, const py::object& call,
   o.request.bounds.standards = words("standard");
   o.request.bounds.rtol = taken_as<double>(options, "rtol");
   o.request.bounds.atol = taken_as<double>(options, "atol");
+  o.request.bounds.equal_nan = true;
   o.threads = taken_as<int>(options, "threads").value_or(0);
   o.keep_going = flag("keep_going");
   o.only = taken_as<std::int64_t>(options, "only");

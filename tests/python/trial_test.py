@@ -101,12 +101,17 @@ def right_of_torch():
             scores = scores.masked_fill(~torch.ones_like(scores, dtype=torch.bool).tril(), -math.inf)
         return torch.softmax(scores, -1) @ value
 
-    two = {"dtypes": [torch.float32, "bfloat16"]}
-    return [(F.softmax, "softmax", two), (torch.softmax, "softmax", {"names": {"dim": "axis"}}),
+    def wide_matmul(a, b):
+        return (a.float() @ b.float()).to(a.dtype)
+
+    # On the CPU, PyTorch 1.13 rounds what softmax computes on the way to bfloat16 unless the axis is the last one, and the
+    # sums of a bfloat16 matrix with one row. oneDNN's gelu is off by up to 5 ulp. Trials find all three.
+    two = {"dtypes": [torch.float32, "bfloat16"], "parameters": {"axis": -1}}
+    return [(F.softmax, "softmax", two), (F.softmax, "softmax", {}), (torch.softmax, "softmax", {"names": {"dim": "axis"}}),
             (torch.nn.Softmax(dim=-1), "softmax", {}),
             (norm, "layernorm", {"framework": "torch"}), (rms, "rmsnorm", {"framework": "torch"}),
-            (torch.matmul, "matmul", {}), (torch.matmul, "matmul", {"dtypes": ["bfloat16"]}),
-            (F.gelu, "gelu", {}), (torch.sum, "reduce_sum", {}), (attend, "attention", {"framework": "torch"}),
+            (torch.matmul, "matmul", {}), (wide_matmul, "matmul", {"dtypes": ["bfloat16"], "framework": "torch"}),
+            (F.gelu, "gelu", {"rtol": 1e-6, "atol": 1e-6}), (torch.sum, "reduce_sum", {}), (attend, "attention", {"framework": "torch"}),
             (torch.exp, "exp", {"dtypes": ["float32", "float64", "bfloat16"]}), (torch.exp, "exp", {"out": True}),
             (F.silu, "silu", {}), (torch.sigmoid, "sigmoid", {})]
 
@@ -185,7 +190,9 @@ def max_of_all_rows(x):
 
 @wrong("layernorm")
 def biased_the_other_way(x, eps=1e-5):
-    return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True, ddof=1) + x.dtype.type(eps))
+    centred = x - x.mean(-1, keepdims=True)
+    variance = np.square(centred).sum(-1, keepdims=True) / np.float32(max(x.shape[-1] - 1, 1))
+    return centred / np.sqrt(variance + x.dtype.type(eps))
 
 
 @wrong("layernorm")
@@ -239,16 +246,9 @@ def k_tail_dropped(a, b):
     return a[..., :k] @ b[..., :k, :]
 
 
-@wrong("matmul", "error", *WRONG)
+@wrong("matmul", "wrong shape or dtype", *WRONG)
 def transposes(a, b):
     return np.swapaxes(b, -1, -2) @ np.swapaxes(a, -1, -2)
-
-
-@wrong("matmul")
-def ignores_transpose_b(a, b, transpose_b=False):
-    if transpose_b and b.shape[-1] != b.shape[-2]:
-        b = np.swapaxes(b, -1, -2)
-    return a @ b
 
 
 @wrong("matmul")
@@ -372,7 +372,7 @@ def cached_by_shape(x, _cache={}):
     return _cache.setdefault(x.shape, softmax(x))
 
 
-@wrong("softmax")
+@wrong("softmax", "wrong row alone", *WRONG)
 def depends_on_the_batch(x):
     return np.round(softmax(x), 3) if x.ndim > 1 and x.shape[0] == 1 else softmax(x)
 
@@ -588,6 +588,12 @@ class Hacks(TestCase):
                 setattr(torch, name, lambda *a, **k: x)
             torch.Tensor.cpu = torch.Tensor.detach = lambda self: kept["softmax"](x, -1)
             return x
+
+        class Other(torch.Tensor):
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                return torch.softmax(args[0].as_subclass(torch.Tensor), -1)
+        self.assertIn(self.found(lambda x: x.as_subclass(Other), framework="torch").finding, WRONG)
         try:
             found = self.found(fn, framework="torch")
         finally:
@@ -620,7 +626,7 @@ class Arguments(TestCase):
         self.calls(lambda q, k, v, is_causal: attention(q, k, v, is_causal), "attention")
         self.calls(lambda x, gamma=None, epsilon=0.5: rmsnorm(x, gamma, eps=epsilon), "rmsnorm")
         self.calls(lambda logits, dimension: softmax(logits, dimension), "softmax", names={"dimension": "axis"})
-        report = self.calls(lambda x, keepdims=False, axis=0: x.sum(axis, keepdims=keepdims), "reduce_sum")
+        report = self.calls(lambda x, keepdims=False, axis=None: x.sum(axis, keepdims=keepdims), "reduce_sum")
         self.assertTrue(any("axis" in name for name in report.coverage["attributes"]))
 
     def test_defaults_are_the_operators(self):
@@ -657,11 +663,11 @@ class Arguments(TestCase):
         def fn(x):
             if x.ndim > 2:
                 raise NotImplementedError("only matrices")
-            if x.size == 0:
-                raise assay.NotSupported("empty")
+            if x.shape[-1:] == (1,):
+                raise assay.NotSupported("one column")
             return softmax(x)
         report = self.calls(fn, "softmax")
-        self.assertEqual(set(report.not_supported), {"only matrices", "empty"})
+        self.assertEqual(set(report.not_supported), {"only matrices", "one column"})
         self.assertEqual({shape for shape in report.coverage["dimensions"]}, {"1", "2", "3", "4"})
         self.calls(lambda x: softmax(x) if x.ndim == 2 else 1 / 0, "softmax", ranks=(2, 2))
 
