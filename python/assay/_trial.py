@@ -1,9 +1,9 @@
-"""trial() and assert_trial(): find the input that breaks a function. The engine is in C++. This module matches the names
-of a function's parameters, makes arrays of the drawn inputs, and takes the output.
+"""Has trial() and assert_trial(), which find the input that breaks a function. The engine is in C++. This module matches
+the names of a function's parameters, makes arrays of the drawn inputs, and takes the output.
 
-What it calls while a function runs is bound before the function is called, so that a function which replaces parts of
-numpy or PyTorch does not change what is judged. The exact result is only in memory of the engine, and no Python object
-holds it.
+The functions of numpy and PyTorch that this module calls are bound before the user's function is called. So a function
+that replaces parts of numpy or PyTorch does not change what is judged. The exact result is only in memory of the engine,
+and no Python object holds it.
 """
 import functools
 import inspect
@@ -65,7 +65,7 @@ def _is_of_torch(fn):
 
 
 class _Arguments:
-    """How a function takes the inputs and parameters of an operator.
+    """Holds the way in which a function takes the inputs and parameters of an operator.
 
     positions   the inputs that it takes by position
     keywords    its other inputs and the operator's parameters, by its own names
@@ -325,7 +325,7 @@ def _described(value, wanted):
 
 
 def _error_text(error, framework):
-    """Returns an exception with the place in the user's code where it was raised."""
+    """Returns the text of an exception, with the line of the user's code that raised it."""
     here = os.path.dirname(os.path.abspath(__file__))
     frames = [frame for frame in traceback.extract_tb(error.__traceback__)
               if os.path.dirname(os.path.abspath(frame.filename)) != here]
@@ -427,7 +427,7 @@ def trial(fn, op, *, dtypes=None, output_dtype=None, parameters=None, names=None
     machine     the machine that runs the function (list_machines()), whose expected errors then bound the output.
     standard, rtol, atol   judge by them instead of the operator's own bound.
     unordered   repeated calls may give other bits, because of atomics.
-    batch_invariant   a row must have the same bits alone and among others.
+    batch_invariant   a row must have the same bits among other rows and without them.
     isolated    calls the function in child processes, so that a crash or a hang is a finding. call_seconds is the time
                 limit. Not with a device: a process that has used CUDA cannot fork.
     keep_going  looks for other findings after the first.

@@ -11,6 +11,7 @@ import signal
 import sys
 import threading
 import unittest
+from unittest import mock
 
 import numpy as np
 
@@ -605,7 +606,7 @@ class Hacks(TestCase):
 
 
 class Arguments(TestCase):
-    """How inputs and parameters reach the function."""
+    """Inputs and parameters reach the function by name or by position."""
 
     def calls(self, fn, op, **options):
         report = assay.trial(fn, op, draws=10, **options)
@@ -699,6 +700,52 @@ class Arguments(TestCase):
         report = assay.trial(lambda x: torch.softmax(x, -1), "softmax")
         self.assertEqual(report.failures[0].finding, "error")
         self.assertIn("if the function takes tensors, give framework=\"torch\"", report.failures[0].text)
+
+
+@unittest.skipIf(torch is None, "PyTorch is not installed")
+class Devices(TestCase):
+    """The way to a device and back, with copies on the CPU in place of a device."""
+
+    def setUp(self):
+        super().setUp()
+        from assay import _trial
+        real = _trial._Torch.__init__
+
+        def init(made, device):
+            real(made, device)
+            made.on_host, made.to = False, lambda tensor, _: tensor.clone()
+        patch = mock.patch.object(_trial._Torch, "__init__", init)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def test_right(self):
+        for fn, op, options in [(F.softmax, "softmax", {}), (torch.matmul, "matmul", {}), (torch.exp, "exp", {"out": True}),
+                                (F.softmax, "softmax", {"dtypes": "bfloat16", "parameters": {"axis": -1}})]:
+            report = assay.trial(fn, op, draws=DRAWS, **options)
+            self.assertTrue(report, report.text)
+            self.assertIn("crashes and hangs: a process that has used a device cannot fork", report.not_tried)
+
+    def test_wrong(self):
+        def mutates(x):
+            x.mul_(2)
+            return torch.softmax(x / 2, -1)
+
+        def border(x, out):
+            out[..., 1:] = torch.softmax(x, -1)[..., 1:]
+        cache = {}
+
+        def cached(x):
+            return cache.setdefault((x.data_ptr(), x.shape), torch.softmax(x, -1))
+        for fn, finding, options in [(mutates, "changed input", {}), (border, "unwritten elements", {"out": True}),
+                                     (cached, "stale result", {}),
+                                     (lambda x: torch.softmax(x, 0), "wrong result", {}),
+                                     (lambda x: x.new_empty(x.shape, device="meta"), "wrong shape or dtype", {})]:
+            report = assay.trial(fn, "softmax", framework="torch", **options)
+            self.assertEqual([one.finding for one in report.failures], [finding], report.text)
+
+    def test_no_child_processes(self):
+        self.assertIn("a process that has used CUDA cannot fork",
+                      self.refusal(ValueError, assay.trial, F.softmax, "softmax", isolated=True))
 
 
 class Reports(TestCase):
