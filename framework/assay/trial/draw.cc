@@ -326,8 +326,11 @@ Draw Drawing::base(const std::string& dtype) const {
 bool Drawing::takes(const ValueClass& values, const Format& dtype) const {
   if (!values.kind.empty() && kinds_of(op_).find(values.kind) == std::string::npos) return false;
   if (values.is_special && dtype.specials != Specials::kInfNan) return false;
-  // Honest kernels multiply -infinity by 0, which is NaN, and the limit of the function is 0.
-  if (values.is_special && kinds_of(op_).find("weighted") != std::string::npos) return false;
+  // Honest kernels multiply infinities and NaN by weights that are 0, which gives NaN, although the
+  // limit of the function is 0, or the mask of attention excludes the value.
+  for (const std::string_view kind : {"weighted", "attention"}) {
+    if (values.is_special && kinds_of(op_).find(kind) != std::string::npos) return false;
+  }
   return true;
 }
 
