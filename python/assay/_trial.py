@@ -53,6 +53,8 @@ def _signature_of(fn):
 def _is_of_torch(fn):
     while isinstance(fn, functools.partial):
         fn = fn.func
+    if hasattr(fn, "_torchdynamo_orig_callable"):  # torch.compile(...)
+        return True
     kinds = [fn, *([] if inspect.isroutine(fn) or inspect.isclass(fn) else type(fn).__mro__)]
     if any((getattr(kind, "__module__", None) or "").split(".")[0] == "torch" for kind in kinds):
         return True
@@ -299,8 +301,8 @@ class _Torch:
         return self.no_grad()
 
     def synchronize(self):
-        if self._synchronize is not None:
-            self._synchronize()
+        if self._synchronize is not None:  # waits for all streams, also for those that the function made
+            self._synchronize(*(() if self.device.type == "mps" else (self.device,)))
 
     def result(self, value):
         if not isinstance(value, self.Tensor):

@@ -149,6 +149,8 @@ class PythonKernel {
     }
   }
 
+  bool was_interrupted() const { return was_interrupted_; }
+
   // Returns whether the trial goes on. After Ctrl-C it does not.
   bool goes_on() {
     if (was_interrupted_) return false;
@@ -185,15 +187,21 @@ class PythonKernel {
   PythonMemory output_ = {};
 };
 
-// Removes the inputs that were not computed because the trial was interrupted from the counts.
+// Removes the inputs that were not computed because the trial was interrupted from the counts, and
+// says so of a failure whose reduction was interrupted.
 void forget_interrupted(TrialReport& report) {
+  report.was_interrupted = true;
+  for (TrialFailure& failure : report.failures) {
+    if (failure.is_minimal) continue;
+    failure.causes.insert(failure.causes.begin(),
+                          "the trial was interrupted while the input was reduced");
+  }
   const auto found = report.not_supported.find(kInterrupted);
   if (found == report.not_supported.end()) return;
   const std::int64_t of_random = std::min(found->second, report.random.not_supported);
   report.random.not_supported -= of_random;
   report.listed.not_supported -= found->second - of_random;
   report.not_supported.erase(found);
-  report.was_interrupted = true;
 }
 
 TrialReport run_python_trial(const std::string& op, const py::object& call,
@@ -272,7 +280,7 @@ TrialReport run_python_trial(const std::string& op, const py::object& call,
     }
     forks_for_trial = false;
   }
-  forget_interrupted(report);
+  if (function.was_interrupted()) forget_interrupted(report);
   if (!has_out) {
     // The function returns memory of its own, so no layout of the output was tried.
     std::erase_if(report.coverage["layouts"],

@@ -879,6 +879,18 @@ class Processes(TestCase):
         self.assertEqual(report.not_supported, {})
         self.assertIn("the trial was interrupted", report.text)
 
+    def test_interrupt_while_an_input_is_reduced(self):
+        calls = itertools.count()
+
+        def fn(x):
+            if 300 <= x.shape[-1] < 1000:  # sizes that are only tried to reduce the input
+                next(calls)
+                raise KeyboardInterrupt
+            return softmax(x) if x.shape[-1] < 300 else np.zeros_like(x)
+        report = assay.trial(fn, "softmax")
+        self.assertEqual((next(calls), report.was_interrupted, report.outcome), (1, True, "fail"))
+        self.assertIn("interrupted while the input was reduced", report.text)
+
     def test_other_threads_run(self):
         """The interpreter's lock is free while inputs are drawn and outputs judged, and trials may run at once."""
         stop, turns, reports = threading.Event(), itertools.count(), []
