@@ -98,6 +98,7 @@ class _Arguments:
             return other if other in known else None
 
         signature = _signature_of(fn)
+        self.has_signature = signature is not None
         if signature is None:
             self.positions = [name for name in required if name not in names.values()]
             for theirs, ours in names.items():
@@ -117,7 +118,8 @@ class _Arguments:
                 named.setdefault(ours_of(name), name)
         for theirs, ours in names.items():
             if theirs not in parameters and not takes_keywords:
-                raise ValueError(f"names={{{theirs!r}: {ours!r}}}: {_name_of(fn)}{signature} has no parameter {theirs!r}")
+                raise ValueError(f"names={{{theirs!r}: {ours!r}}}: {_name_of(fn)}{signature} has no parameter "
+                                 f"{theirs!r}")
             named[ours] = theirs
         taken = set()
         if not all(name in named for name in required):
@@ -127,8 +129,8 @@ class _Arguments:
                 if i < len(flat):
                     taken.add(flat[i].name)
                 elif not takes_more:
-                    raise TypeError(f"{_name_of(fn)}{signature} takes {len(flat)} positional arguments; {row['name']} has "
-                                    f"the inputs {', '.join(required)}")
+                    raise TypeError(f"{_name_of(fn)}{signature} takes {len(flat)} positional arguments; "
+                                    f"{row['name']} has the inputs {', '.join(required)}")
         named = {ours: theirs for ours, theirs in named.items() if theirs not in taken}
         # Other parameters without a default are the optional inputs, in the operator's order.
         rest = [one for one in flat if one.name not in taken and one.name not in named.values()
@@ -326,7 +328,7 @@ def _described(value, wanted):
     return f"the function returns a {type(value).__name__}; it must return {wanted}"
 
 
-def _error_text(error, framework):
+def _error_text(error, framework, has_signature):
     """Returns the text of an exception, with the line of the user's code that raised it."""
     here = os.path.dirname(os.path.abspath(__file__))
     frames = [frame for frame in traceback.extract_tb(error.__traceback__)
@@ -337,6 +339,8 @@ def _error_text(error, framework):
     if isinstance(framework, _Numpy) and isinstance(error, (TypeError, AttributeError)) and \
             any(word in str(error) for word in ("Tensor", "torch", "'dim'")):
         text += "; if the function takes tensors, give framework=\"torch\""
+    elif not has_signature and isinstance(error, TypeError):
+        text += "; the function has no signature, so it gets only the inputs: give names={\"dim\": \"axis\"}, or a lambda"
     return text
 
 
@@ -383,7 +387,7 @@ def _caller_of(fn, arguments, framework, has_out):
         except (NotSupported, NotImplementedError) as error:
             return "not_supported", str(error) or type(error).__name__
         except BaseException as error:  # SystemExit of a function must not end the trial
-            return "error", _error_text(error, framework)
+            return "error", _error_text(error, framework, arguments.has_signature)
     return call
 
 
