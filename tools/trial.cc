@@ -167,7 +167,10 @@ std::string repeat_line(const TrialCommandOptions& o, const Context& context,
                         const TrialFailure& failure) {
   constexpr std::size_t kLongest = 2000;
   std::string line = formatted("{} trial {}", context.program, shell_word(o.op));
-  if (failure.reduced.size() <= kLongest || failure.draw < 0) {
+  // A stale result needs the call before, which only the draw has.
+  const bool needs_draw =
+      failure.reduced.size() > kLongest || failure.finding == TrialFinding::kStale;
+  if (failure.draw < 0 || !needs_draw) {
     line += option_text("--on", failure.reduced);
   } else {
     line += formatted(" --only {} --seed {}", failure.draw, o.seed);
@@ -226,7 +229,7 @@ int finish(const TrialReport& report, const TrialCommandOptions& o, const Contex
   write_reports(report, o, context);
   if (!o.keep.empty() && !report.failures.empty()) {
     const std::vector<std::string> files = keep_failures(report, o.keep);
-    print_note(context, formatted("{} in {}", counted(std::ssize(files), "file"), o.keep));
+    print_note(context, formatted("wrote {} to {}", counted(std::ssize(files), "file"), o.keep));
   }
   if (o.json != "-") {
     std::string text =

@@ -55,6 +55,8 @@ COMMANDS = {
                  ["new.json", "machine.json"], 0),
     "audit": ("audit cases.h5 --rounded --target torch --draws 1 --no-searches --json new.json --html new.html",
               ["new.json", "new.html"], None),
+    "trial": ("trial add --machine ascend910b --emulate --draws 1 --max-elements 64 --json new.json --junit new.xml "
+              "--html new.html", ["new.json", "new.xml", "new.html"], 0),
     "regate": ("regate result.json --standard torch --json new.json", ["new.json"], None),
     "join": ("join part.json --json new.json", ["new.json"], 1),
     "study": ("study reduction --json new.json", ["new.json"], None),

@@ -1,0 +1,74 @@
+"""Computes softmax for the tests of `assay trial`: right, or wrong in the way that the first argument names.
+
+    softmax.py WAY INPUT OUTPUT [AXIS]
+    softmax.py WAY FOLDER
+"""
+import json
+import os
+import sys
+import time
+
+import numpy as np
+
+LONG = 5  # rows of more elements are computed wrong
+
+
+def softmax(way, x, axis):
+    if x.size == 0:
+        return x.copy()
+    wide = x.astype(np.float64)
+    e = np.exp(wide - wide.max(axis=axis, keepdims=True))
+    y = (e / e.sum(axis=axis, keepdims=True)).astype(x.dtype)
+    if x.shape[-1] > LONG:
+        if way == "tail":
+            y[..., LONG:] = 0
+        elif way == "nan":
+            y[..., -1] = np.nan
+        elif way == "exit":
+            print("working")
+            print("ValueError: the row is too long\n", file=sys.stderr)
+            sys.exit(3)
+        elif way == "crash":
+            os.kill(os.getpid(), 11)
+        elif way == "hang":
+            time.sleep(1000)
+    if way == "shape":
+        y = y.reshape(-1)
+    elif way == "dtype":
+        y = y.astype(np.float64)
+    return y
+
+
+def main():
+    way = sys.argv[1]
+    if way == "skips":
+        print("needs a card")
+        sys.exit(77)
+    if len(sys.argv) > 3:
+        x = np.load(sys.argv[2])
+        axis = int(sys.argv[4]) if len(sys.argv) > 4 else -1
+        if way == "ranks" and x.ndim > 2:
+            print("not supported: more than 2 dimensions")
+            return
+        y = softmax(way, x, axis)
+        if way != "nofile":
+            np.save(sys.argv[3], y)
+        return
+    before = {}
+    for name in sorted(os.listdir(sys.argv[2])):
+        folder = os.path.join(sys.argv[2], name)
+        with open(os.path.join(folder, "case.json")) as f:
+            case = json.load(f)
+        assert case["operator"] == "softmax"
+        x = np.load(os.path.join(folder, case["inputs"]["x"]["file"]))
+        assert list(x.shape) == case["inputs"]["x"]["shape"] == case["output"]["shape"]
+        if way == "ranks" and x.ndim > 2:
+            print(f"{name}: not supported: more than 2 dimensions")
+            continue
+        y = softmax(way, x, case["attributes"]["axis"])
+        if way == "stale":
+            y = before.setdefault(x.shape, y)
+        np.save(os.path.join(folder, case["output"]["file"]), y)
+
+
+main()

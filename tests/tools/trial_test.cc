@@ -1,0 +1,223 @@
+// Tests `assay trial` by running it on small programs, right and wrong ones.
+#include <algorithm>
+
+#include "program.h"
+
+namespace assay {
+namespace {
+
+using testing::ContainsRegex;
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+constexpr const char* kScript =
+    ASSAY_PYTHON " " ASSAY_SOURCE_DIR "/tests/tools/trial_scripts/softmax.py ";
+
+class TrialCommand : public ProgramTest {
+ protected:
+  // Tries a way of the script with small inputs.
+  Ran trial(const std::string& way, const std::string& options = "",
+            const std::string& places = "{inputs} {output}") const {
+    return run("assay trial softmax --rank 1-2 --max-elements 40 --draws 2 --json r.json " +
+               options + " -- " + kScript + way + " " + places);
+  }
+  nlohmann::json failure() const { return json("r.json")["failures"][0]; }
+};
+
+TEST_F(TrialCommand, ARightProgramPasses) {
+  const Ran ran = trial("right", "--jobs 2", "{inputs} {output} {parameter:axis}");
+  EXPECT_THAT(ran, Exits(0));
+  EXPECT_THAT(ran.out, StartsWith("softmax: no failure in "));
+  EXPECT_THAT(ran.out, HasSubstr("attributes: "));
+  const auto result = json("r.json");
+  EXPECT_EQ(result["schema"], "assay-trial-1");
+  EXPECT_EQ(result["outcome"], "pass");
+  EXPECT_EQ(result["random"]["passed"].get<int>() + result["random"]["not_judged"].get<int>(), 2);
+  EXPECT_TRUE(result["failures"].empty());
+}
+
+TEST_F(TrialCommand, EachWrongProgramHasItsFinding) {
+  struct Row {
+    const char *way, *finding, *text;
+  };
+  for (const Row& row : {
+           Row{"tail", "wrong result", "differs? by more than the bound"},
+           Row{"nan", "NaN or infinity", "differs? by more than the bound"},
+           Row{"exit", "error",
+               "the program ended with exit status 3: ValueError: the row is too long"},
+           Row{"crash", "crash", "the program was ended by signal 11 \\(Segmentation fault\\)"},
+           Row{"shape", "wrong shape or dtype", "the output must be float32 .*, and not float32 "},
+           Row{"dtype", "wrong shape or dtype", "the output must be float32 .*, and not float64 "},
+           Row{"nofile", "wrong shape or dtype",
+               "the program ended well, but wrote no output file"},
+       }) {
+    const Ran ran = trial(row.way);
+    EXPECT_THAT(ran, Exits(1)) << row.way;
+    EXPECT_EQ(failure()["finding"], row.finding) << row.way;
+    EXPECT_THAT(failure()["text"].get<std::string>(), ContainsRegex(row.text)) << row.way;
+    EXPECT_THAT(ran.out, HasSubstr(std::string("\n") + row.finding + ": ")) << row.way;
+  }
+}
+
+TEST_F(TrialCommand, AHangIsAFinding) {
+  const Ran ran = trial("hang", "--timeout 2 --on 'x=float32[1,9]{*:1}'");
+  EXPECT_THAT(ran, Exits(1));
+  EXPECT_EQ(failure()["finding"], "hang");
+  EXPECT_THAT(failure()["text"].get<std::string>(), StartsWith("the program was ended after 2 s"));
+}
+
+TEST_F(TrialCommand, AReducedInputRepeatsTheFailure) {
+  ASSERT_THAT(trial("tail"), Exits(1));
+  const std::string repeat = failure()["repeat"], reduced = failure()["reduced"];
+  EXPECT_THAT(reduced, StartsWith("x=float32[1,6]{"));
+  const Ran again = run(repeat + "; assay repro " + "\"$(cat line)\"");
+  EXPECT_THAT(again.out, StartsWith("softmax: fails 1 of 1 input\nwrong result: "));
+}
+
+TEST_F(TrialCommand, WhatIsNotSupportedIsCounted) {
+  const Ran some = run(std::string("assay trial softmax --rank 2-3 --max-elements 40 --draws 8 "
+                                   "--json r.json -- ") +
+                       kScript + "ranks {inputs} {output}");
+  EXPECT_THAT(some, Exits(0));
+  EXPECT_GT(json("r.json")["not_supported"]["more than 2 dimensions"], 0);
+  EXPECT_THAT(some.out, HasSubstr("not supported by the kernel (first reason: more than 2 "
+                                  "dimensions)"));
+  const Ran none = trial("skips");
+  EXPECT_THAT(none, Exits(4));
+  EXPECT_THAT(none.out, StartsWith("softmax: no output was judged: "));
+  EXPECT_GT(json("r.json")["not_supported"]["needs a card"], 0);
+}
+
+TEST_F(TrialCommand, AFolderOfCasesIsOneStart) {
+  EXPECT_THAT(trial("right", "--draws 20", "{folder}"), Exits(0));
+  EXPECT_GT(json("r.json")["random"]["passed"], 10);
+  // Parameters are in case.json, so they vary.
+  EXPECT_GT(json("r.json")["coverage"]["attributes"].size(), 1u);
+  EXPECT_THAT(trial("stale", "", "{folder}"), Exits(1));
+  EXPECT_EQ(failure()["finding"], "stale result");
+  EXPECT_THAT(trial("crash", "", "{folder}"), Exits(1));
+  EXPECT_EQ(failure()["finding"], "crash");
+  const Ran ranks = run(std::string("assay trial softmax --rank 2-3 --max-elements 40 --draws 8 "
+                                    "--json r.json -- ") +
+                        kScript + "ranks {folder}");
+  EXPECT_THAT(ranks, Exits(0));
+  EXPECT_GT(json("r.json")["not_supported"]["more than 2 dimensions"], 0);
+}
+
+TEST_F(TrialCommand, RawFilesAndNamedInputs) {
+  const Ran ran = run(
+      "assay trial add --dtype bfloat16 --as bin --max-elements 8 --draws 1 --json r.json -- sh -c "
+      "'cp {input:a} {output}; echo {dtype} {shape} {dtype:output} {input:b} >> "
+      "\"$OLDPWD/said\"; exit 0'");
+  EXPECT_THAT(ran, Exits(1));
+  EXPECT_EQ(failure()["finding"], "wrong result");
+  EXPECT_THAT(failure()["reduced"].get<std::string>(), StartsWith("a=bfloat16["));
+}
+
+TEST_F(TrialCommand, AContinuedTrialCountsAsAWholeOne) {
+  const std::string line =
+      "assay trial softmax --machine exact --emulate --rank 1-2 --max-elements 200 ";
+  ASSERT_THAT(run(line + "--draws 40 --json whole.json -q"), Code(0));
+  ASSERT_THAT(run(line + "--draws 13 --out part.json -q"), Code(0));
+  ASSERT_THAT(run(line + "--draws 40 --resume part.json --out part.json -q"), Code(0));
+  auto whole = json("whole.json"), part = json("part.json");
+  for (const char* key : {"command", "seconds"}) {
+    whole.erase(key);
+    part.erase(key);
+  }
+  EXPECT_EQ(whole, part);
+  EXPECT_THAT(run(line + "--draws 40 --resume part.json --seed 2"),
+              Exits(2, "error: the results are not of one trial: the seed differs"));
+}
+
+TEST_F(TrialCommand, ShardsAreJoined) {
+  const std::string line =
+      "assay trial softmax --machine exact --emulate --rank 1-2 --max-elements 200 --draws 20 ";
+  ASSERT_THAT(run(line + "--json whole.json -q"), Code(0));
+  for (const char* shard : {"1", "2", "3"}) {
+    ASSERT_THAT(run(line + "--shard " + shard + "/3 --out " + shard + ".json -q"), Code(0));
+  }
+  EXPECT_THAT(run("assay trial --merge 1.json 2.json"), Exits(2, "error: 2 of 3 shards are there"));
+  EXPECT_THAT(run("assay trial --merge 1.json 2.json 3.json --json all.json -q"), Code(0));
+  auto whole = json("whole.json"), all = json("all.json");
+  for (const char* key : {"command", "seconds", "next"}) {
+    whole.erase(key);
+    all.erase(key);
+  }
+  EXPECT_EQ(whole, all);
+}
+
+TEST_F(TrialCommand, FailuresAreKept) {
+  ASSERT_THAT(trial("tail", "--keep kept --junit r.xml --html r.html"), Code(1));
+  EXPECT_TRUE(exists("kept/wrong_result.h5"));
+  EXPECT_THAT(run("assay gate kept/wrong_result.h5 --recorded kernel"), Code(1));
+  const std::string source = read("kept/wrong_result.cc");
+  EXPECT_THAT(source, HasSubstr("TEST(SoftmaxTrial, WrongResult) {"));
+  EXPECT_THAT(source, HasSubstr(failure()["reduced"].get<std::string>()));
+  EXPECT_THAT(read("r.xml"), HasSubstr("<failure type=\"wrong result\""));
+  EXPECT_THAT(read("r.html"), HasSubstr("Trial of softmax: <span class=fail>fail</span>"));
+  EXPECT_THAT(trial("tail", "--keep kept"),
+              Exits(2, "error: kept: already exists and is not empty; name a new folder"));
+}
+
+TEST_F(TrialCommand, AnInterruptKeepsWhatWasFound) {
+  const Ran ran = run(std::string("timeout -s INT 3 assay trial softmax --draws 100000 --rank 1-2 "
+                                  "--max-elements 40 --out r.json -- ") +
+                      kScript + "right {inputs} {output}");
+  EXPECT_THAT(ran.out, HasSubstr("; the trial was interrupted"));
+  EXPECT_THAT(ran.err, EndsWith("note: add --resume r.json to continue\n"));
+  EXPECT_EQ(json("r.json")["was_interrupted"], true);
+  EXPECT_GT(json("r.json")["next"], 0);
+}
+
+TEST_F(TrialCommand, InputsAreListed) {
+  const Ran ran = run("assay trial softmax --list --draws 3");
+  EXPECT_THAT(ran, Exits(0));
+  EXPECT_THAT(ran.out, StartsWith("0  float32 "));
+  EXPECT_EQ(run("assay trial softmax --list --draws 3").out, ran.out);
+  EXPECT_THAT(run("assay trial softmax --list --only 5").out, StartsWith("5  float32 "));
+}
+
+TEST_F(TrialCommand, WhatIsWrongIsSaid) {
+  struct Row {
+    const char *line, *error;
+  };
+  for (const Row& row : {
+           Row{"", "the operator is missing, as in `assay trial softmax -- PROGRAM`"},
+           Row{"sofmax -- true",
+               "unknown operator 'sofmax': did you mean 'softmax'?; `assay list operators` shows "
+               "all"},
+           Row{"softmax",
+               "there is no program to try; give it after --, as in `assay trial softmax -- "
+               "./run_softmax {inputs} {output}`"},
+           Row{"softmax -- true {inputs}",
+               "the program has no place for its output; write {output}, {case} or {folder} in its "
+               "words"},
+           Row{"softmax -- true {folder} {output}",
+               "the program gets all files of a case in {folder}; leave out the other places in "
+               "braces"},
+           Row{"softmax -- true {input:y} {output}",
+               "softmax has no input 'y': did you mean 'x'?; inputs: x (...)"},
+           Row{"softmax -- ./nothing {output}",
+               "./nothing: cannot be started: No such file or directory"},
+           Row{"softmax --budget 5 -- true {output}",
+               "--budget 5: a time with its unit is needed, such as 60s, 10m or 500ms"},
+           Row{"softmax --rank 3-2 -- true {output}",
+               "--rank 3-2: LEAST-MOST with ranks from 0 to 8 is needed, such as 2-3"},
+           Row{"softmax --parameter axis -- true {output}",
+               "--parameter axis: NAME=VALUE is needed, such as axis=0"},
+           Row{"softmax --emulate", "--emulate needs --machine, which names what is emulated"},
+           Row{"softmax --only 3 --resume r.json -- true {output}",
+               "--resume continues a whole trial; leave out --only and --on"},
+       }) {
+    write("r.json", "{}");
+    EXPECT_THAT(run(std::string("assay trial ") + row.line),
+                Exits(2, std::string("error: ") + row.error));
+  }
+}
+
+}  // namespace
+}  // namespace assay
