@@ -266,7 +266,7 @@ void add_audit(Context& context) {
                       "Emulate this machine and use its outputs as right outputs.");
   command->add_flag("--rounded", o.rounded,
                     "Use the golden results, rounded to the output's dtype, as right outputs.");
-  o.files.filter.add(command);
+  o.files.filter.add(context, command);
   o.files.source.add(context, command);
   command
       ->add_option("--target", o.targets,
@@ -324,7 +324,7 @@ void add_audit(Context& context) {
   command->add_flag(
       "--no-searches", o.no_searches,
       "Do not search for the smallest error that is caught, for blind elements and for sizes.");
-  add_positive_threads(command, o.audit.threads);
+  add_positive_threads(context, command, o.audit.threads);
   command->add_option("--min", o.min, "Exit with 1 if a target has a smaller score.")
       ->check(in_range(0.0, 1.0));
   add_json(context, command, o.json);

@@ -101,7 +101,7 @@ void add_calibrate(Context& context) {
       ->capture_default_str();
   command->add_option("--seed", options->seed, "Seed of the random numbers.")
       ->capture_default_str();
-  add_threads(command, options->threads);
+  add_threads(context, command, options->threads);
   on_run(context, command, [options, &context] { return run(*options, context); });
 }
 

@@ -338,20 +338,20 @@ bool results_read(const std::string& result, const std::string& target) {
 namespace {
 
 void add_output_options(Context& context, CLI::App* command, CampaignFlags& o) {
-  context.files.output(
-      command->add_option("--json", o.json, "Write the results as JSON (docs/campaigns.md)."));
-  context.files.output(command->add_option("--csv", o.csv, "Write the results as CSV."));
+  context.files.output(context.add_option(command, "--json", o.json,
+                                          "Write the results as JSON (docs/campaigns.md)."));
+  context.files.output(context.add_option(command, "--csv", o.csv, "Write the results as CSV."));
   context.files.input(
-      command->add_option("--published", o.published,
-                          "CSV of published rates to print beside the measured ones, instead of "
-                          "those of the plan (docs/campaigns.md)."));
-  command
-      ->add_option(
-          "--published-dtype", o.published_dtype,
+      context.add_option(command, "--published", o.published,
+                         "CSV of published rates to print beside the measured ones, instead of "
+                         "those of the plan (docs/campaigns.md)."));
+  context
+      .add_option(
+          command, "--published-dtype", o.published_dtype,
           "Dtype of the published rates (bf16, fp16, fp32) if their table has no column for it.")
       ->needs("--published");
-  command->add_flag("--full", o.full,
-                    "Print every bit, also those that were always or never detected.");
+  context.add_flag(command, "--full", o.full,
+                   "Print every bit, also those that were always or never detected.");
 }
 
 }  // namespace
@@ -361,16 +361,17 @@ CLI::App* campaign_command(Context& context, const std::string& example, Campaig
       context, "campaign",
       "Inject faults by a plan, and measure the rates of detection and of false alarms.", example);
   context.files
-      .input(command->add_option("PLAN", o.plan, "Plan file (docs/campaigns.md)."), files_of_plan)
+      .input(context.add_option(command, "PLAN", o.plan, "Plan file (docs/campaigns.md)."),
+             files_of_plan)
       ->required()
       ->type_name("FILE");
   context.files.output_folder(
-      command->add_option("--out", o.out, "Folder for results and checkpoints."),
+      context.add_option(command, "--out", o.out, "Folder for results and checkpoints."),
       names_in_folder());
-  command->add_flag("--resume", o.resume, "Continue a campaign that was stopped.");
-  command->add_flag("--exact", o.exact,
-                    "Compute every checksum again for each fault, instead of updating it. This is "
-                    "slower, and the result is the same.");
+  context.add_flag(command, "--resume", o.resume, "Continue a campaign that was stopped.");
+  context.add_flag(command, "--exact", o.exact,
+                   "Compute every checksum again for each fault, instead of updating it. This is "
+                   "slower, and the result is the same.");
   add_output_options(context, command, o);
   return command;
 }
@@ -379,13 +380,13 @@ void add_campaign(Context& context) {
   auto o = std::make_shared<CampaignFlags>();
   CLI::App* command =
       campaign_command(context, "assay campaign plans/quick.json --out results", *o);
-  command
-      ->add_option(
-          "--shard", o->shard,
+  context
+      .add_option(
+          command, "--shard", o->shard,
           "Only compute every n-th block, beginning with block i. `assay merge` joins the shards. "
           "By default, SLURM_ARRAY_TASK_* or GTEST_TOTAL_SHARDS of the environment give the shard.")
       ->type_name("i/n");
-  add_threads(command, o->threads);
+  add_threads(context, command, o->threads);
   on_run(context, command, [o, &context] {
     const BlockRunner here = {.run = [](const campaign::Campaign& campaign,
                                         const std::vector<campaign::BlockAddress>& blocks,

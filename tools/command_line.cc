@@ -96,41 +96,10 @@ void tools::add_commands(Context& context) {
     command->group(row.heading);
     command->add_flag("-q,--quiet", context.quiet,
                       "Print only a summary line. -qq prints only errors.");
-    command->add_flag("--trust", context.trust,
-                      "Read files without first checking them in a separate process.");
+    context.add_flag(command, "--trust", context.trust,
+                     "Read files without first checking them in a separate process.");
     add_headings(*command);
   }
-}
-
-std::vector<tools::CommandOption> tools::command_options(const std::string& command) {
-  CLI::App app{"assay"};
-  begin_help(app);
-  Context context{app};
-  add_commands(context);
-  std::vector<CommandOption> options;
-  for (const CLI::Option* option : app.get_subcommand(command)->get_options()) {
-    if (option->get_lnames().empty()) continue;
-    const std::string name = option->get_lnames().front();
-    if (name == "quiet" || name.starts_with("help")) continue;
-    options.push_back({name, takes_value(*option), is_repeated(*option)});
-  }
-  return options;
-}
-
-int tools::call(const std::vector<std::string>& words, const Listener& listener) {
-  const FloatEnvironment environment;
-  CLI::App app{"assay"};
-  app.name("assay");
-  begin_help(app);
-  app.require_subcommand(1);
-  Context context{app};
-  context.listener = &listener;
-  context.program = context.command_line = "assay";
-  for (const std::string& word : words) context.command_line += " " + shell_word(word);
-  add_commands(context);
-  std::vector<std::string> arguments = own_words(words);
-  arguments.emplace_back("-qq");
-  return parse_and_run(context, arguments);
 }
 
 namespace {

@@ -401,14 +401,14 @@ void look_at_outputs(const GateFileOptions& o, OpenSources& sources, GateFiles& 
 
 }  // namespace
 
-void CaseFilter::add(CLI::App* command) {
-  command
-      ->add_option("--case", chosen,
-                   "Only judge cases whose name matches this glob. Can be repeated.")
+void CaseFilter::add(Context& context, CLI::App* command) {
+  context
+      .add_option(command, "--case", chosen,
+                  "Only judge cases whose name matches this glob. Can be repeated.")
       ->allow_extra_args(false);
-  command
-      ->add_option("--exclude", excluded,
-                   "Leave out cases whose name matches this glob. Can be repeated.")
+  context
+      .add_option(command, "--exclude", excluded,
+                  "Leave out cases whose name matches this glob. Can be repeated.")
       ->allow_extra_args(false);
 }
 
@@ -419,8 +419,8 @@ bool CaseFilter::takes(std::string_view name) const {
 void GateFileOptions::add(Context& context, CLI::App* command, const std::string& of_golden,
                           const std::string& of_outputs) {
   for (CLI::Option* option :
-       {command->add_option("GOLDEN", golden, of_golden),
-        command->add_option("--outputs", outputs, of_outputs)->allow_extra_args(false)}) {
+       {context.add_option(command, "GOLDEN", golden, of_golden),
+        context.add_option(command, "--outputs", outputs, of_outputs)->allow_extra_args(false)}) {
     context.files.input(option, source_reads)->type_name("FILE");
   }
 }

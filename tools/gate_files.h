@@ -24,7 +24,7 @@ namespace assay::inline v0_2::tools {
 struct CaseFilter {
   std::vector<std::string> chosen, excluded;
   bool takes(std::string_view name) const;
-  void add(CLI::App* command);  // --case and --exclude
+  void add(Context& context, CLI::App* command);  // --case and --exclude
 };
 
 struct GateFileOptions {

@@ -423,7 +423,7 @@ void add_generate(Context& context) {
   command->add_flag(
       "--rows-are-cases", o.rows_are_cases,
       "Write the cases of --count as the rows of one case. Use it for very many small cases.");
-  add_threads(command, o.threads);
+  add_threads(context, command, o.threads);
   on_run(context, command, [options, of_cases, &context] {
     for (const CLI::Option* option : of_cases) {
       if (options->from.empty() || option->count() == 0) continue;

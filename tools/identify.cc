@@ -177,24 +177,25 @@ void add_identify(Context& context) {
   CLI::App* command = subcommand(
       context, "identify", "Find the arithmetic that computed recorded outputs, bit for bit.",
       "assay identify datasets/samples/hopper_tf32.h5 --case 'tf32/normal/*'");
-  context.files.input(command->add_option("FILE", o.file, "Dataset file with recorded outputs."))
+  context.files
+      .input(context.add_option(command, "FILE", o.file, "Dataset file with recorded outputs."))
       ->required();
-  command->add_option("--case", o.glob, "Only use cases whose name matches this glob.");
-  command->add_option("--family", o.family, "Only use cases of this operator.")
+  context.add_option(command, "--case", o.glob, "Only use cases whose name matches this glob.");
+  context.add_option(command, "--family", o.family, "Only use cases of this operator.")
       ->check(one_of("operator", identify::identifiable_operators()));
-  command->add_option("--recorded", o.producer, "Only use outputs of this producer.");
+  context.add_option(command, "--recorded", o.producer, "Only use outputs of this producer.");
   add_json(context, command, o.json);
-  context.files.output(command->add_option(
-      "--out", o.out,
+  context.files.output(context.add_option(
+      command, "--out", o.out,
       "Write the arithmetic that was found to a machine file, for --machine (docs/machines.md)."));
   o.record.name = "measured";
-  command->add_option("--name", o.record.name, "Name of the machine in this file.")
+  context.add_option(command, "--name", o.record.name, "Name of the machine in this file.")
       ->capture_default_str();
-  command->add_option("--device", o.record.device,
-                      "Device that recorded the outputs, for this file.");
-  command->add_option("--driver", o.record.driver,
-                      "Driver and libraries of the device, for this file.");
-  add_threads(command, o.threads);
+  context.add_option(command, "--device", o.record.device,
+                     "Device that recorded the outputs, for this file.");
+  context.add_option(command, "--driver", o.record.driver,
+                     "Driver and libraries of the device, for this file.");
+  add_threads(context, command, o.threads);
   on_run(context, command, [options, &context] { return run(*options, context); });
 }
 

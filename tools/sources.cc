@@ -62,28 +62,29 @@ Shape parse_shape(const std::string& option, const std::string& text) {
 }
 
 void SourceOptions::add_layout(Context& context, CLI::App* command) {
-  command->add_option("--layout", layout,
-                      "Layout of the folder or file (see `assay list layouts`). By default it is "
-                      "found from the content.");
+  context.add_option(command, "--layout", layout,
+                     "Layout of the folder or file (see `assay list layouts`). By default it is "
+                     "found from the content.");
   context.files
-      .input(command->add_option("--table", table, "Case table of TTK (CSV)."), files_of_table)
+      .input(context.add_option(command, "--table", table, "Case table of TTK (CSV)."),
+             files_of_table)
       ->type_name("FILE");
-  command->add_option("--dtype", dtype, "Dtype of outputs whose file does not give it.");
-  command->add_option("--golden-dtype", golden_dtype,
-                      "Dtype of golden results and inputs whose file does not give it.");
-  command->add_option("--shape", shape,
-                      "Shape of outputs whose file does not give it, such as 64,512.");
-  command->add_option("--golden-shape", golden_shape,
-                      "Shape of golden results whose file does not give it.");
-  command->add_flag("--rows-are-cases", rows_are_cases,
-                    "Treat every row of the arrays as a case: NAME/0, NAME/1 and so on.");
+  context.add_option(command, "--dtype", dtype, "Dtype of outputs whose file does not give it.");
+  context.add_option(command, "--golden-dtype", golden_dtype,
+                     "Dtype of golden results and inputs whose file does not give it.");
+  context.add_option(command, "--shape", shape,
+                     "Shape of outputs whose file does not give it, such as 64,512.");
+  context.add_option(command, "--golden-shape", golden_shape,
+                     "Shape of golden results whose file does not give it.");
+  context.add_flag(command, "--rows-are-cases", rows_are_cases,
+                   "Treat every row of the arrays as a case: NAME/0, NAME/1 and so on.");
 }
 
 void SourceOptions::add(Context& context, CLI::App* command) {
   add_layout(context, command);
-  command
-      ->add_option(
-          "--pairs", pairs,
+  context
+      .add_option(
+          command, "--pairs", pairs,
           "Patterns of the outputs and of the golden results, such as 'out/*_output_{i}.bin' "
           "'gold/*_golden_{i}.bin'. '*' and {i} stand for the same text on both sides.")
       ->expected(2);

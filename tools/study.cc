@@ -84,7 +84,7 @@ void add_study(Context& context) {
       ->add_option("--repeats", o->options.repeats,
                    "Number of repeats of random experiments. 0 means the study's own number.")
       ->check(in_range(std::int64_t{0}, std::int64_t{1} << 24));
-  add_threads(command, o->options.threads);
+  add_threads(context, command, o->options.threads);
   on_run(context, command, [o, &context] { return run(*o, context); });
 }
 

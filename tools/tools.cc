@@ -167,28 +167,28 @@ CLI::Validator in_range(int low, int high) {
   return in_range(std::int64_t{low}, std::int64_t{high});
 }
 
-void add_threads(CLI::App* command, int& threads) {
-  command
-      ->add_option("--threads", threads,
-                   "Number of threads. 0 means all cores. The result does not depend on it.")
+void add_threads(Context& context, CLI::App* command, int& threads) {
+  context
+      .add_option(command, "--threads", threads,
+                  "Number of threads. 0 means all cores. The result does not depend on it.")
       ->check(in_range(0, kMostThreads));
 }
 
-void add_positive_threads(CLI::App* command, int& threads) {
-  command
-      ->add_option("--threads", threads,
-                   "Number of threads (default: all cores). The result does not depend on it.")
+void add_positive_threads(Context& context, CLI::App* command, int& threads) {
+  context
+      .add_option(command, "--threads", threads,
+                  "Number of threads (default: all cores). The result does not depend on it.")
       ->check(in_range(1, kMostThreads));
 }
 
 CLI::Option* add_json(Context& context, CLI::App* command, std::string& json) {
-  return context.files.output_or_standard_output(
-      command->add_option("--json", json, "Write the result as JSON. '-' is standard output."));
+  return context.files.output_or_standard_output(context.add_option(
+      command, "--json", json, "Write the result as JSON. '-' is standard output."));
 }
 
 void add_html(Context& context, CLI::App* command, std::string& html) {
-  context.files.output(
-      command->add_option("--html", html, "Write the result as an HTML page without other files."));
+  context.files.output(context.add_option(command, "--html", html,
+                                          "Write the result as an HTML page without other files."));
 }
 
 void write_result(const std::string& path, const std::function<std::string()>& text) {
@@ -251,13 +251,15 @@ std::string unexpected(const CLI::App& app) {
 }
 
 void on_run(Context& context, CLI::App* command, std::function<int()> run) {
-  command->callback([&context, command, run = std::move(run)] {
+  const auto whole = [&context, command, run = std::move(run)] {
     if (context.parses_alone) return;
     const std::string refusal = context.files.clear(*command, context.behind_dashes);
     if (!refusal.empty()) refuse(refusal);
     set_trust_files(context.trust);
     context.exit_code = run();
-  });
+  };
+  command->callback(whole);
+  context.runs[command] = whole;
 }
 
 std::vector<std::string> split_empty_values(const std::vector<std::string>& arguments) {
@@ -284,53 +286,58 @@ void refuse_empty_values(CLI::App& command) {
 }
 
 void ToleranceOptions::add(Context& context, CLI::App* command) {
-  command
-      ->add_option("--standard", standards,
-                   "Judge by this standard (see `assay list standards`). If it is repeated, an "
-                   "output must pass all of them. bfloat16=atb is only for outputs of that dtype.")
+  context
+      .add_option(command, "--standard", standards,
+                  "Judge by this standard (see `assay list standards`). If it is repeated, an "
+                  "output must pass all of them. bfloat16=atb is only for outputs of that dtype.")
       ->allow_extra_args(false);
-  context.files.input(
-      command->add_option("--standards", file, "JSON file with more standards (docs/judging.md)."));
-  const CLI::Validator tolerance(tolerance_problem, "NUMBER");
-  command
-      ->add_option("--rtol", rtol,
-                   "Relative tolerance. Overrides the standard's and the case's own.")
-      ->check(tolerance);
-  command
-      ->add_option("--atol", atol,
-                   "Absolute tolerance. Overrides the standard's and the case's own.")
-      ->check(tolerance);
-  command->add_flag("--equal-nan", equal_nan, "Treat NaN as equal to NaN.");
-  command->add_flag("--nan-accepts", nan_accepts, "Accept any value where NaN is expected.");
-  command->add_flag("--allow-empty", allow_empty,
-                    "Let an output without elements pass. By default it is untrusted.");
-  command->add_option("--infinity", infinity,
-                      "Comparison of infinity. sign: equal only to infinity of the same sign. "
-                      "saturating: the largest finite value counts as infinity. fewer: a finite "
-                      "value is accepted where infinity is expected.");
-  command
-      ->add_option("--max-mismatches", max_mismatches, "Accept at most this number of mismatches.")
+  context.files.input(context.add_option(command, "--standards", file,
+                                         "JSON file with more standards (docs/judging.md)."));
+  const auto add_tolerance = [&](const char* name, std::optional<double>& member,
+                                 const char* help) {
+    // CLI11 would convert the text to long double first, and so round it twice.
+    const auto set = [&member](const std::string& text) {
+      member = std::strtod(text.c_str(), nullptr);
+    };
+    CLI::Option* option = command->add_option_function<std::string>(name, set, help);
+    option->check(CLI::Validator(tolerance_problem, "NUMBER"));
+    context.places[option] = {&member};
+  };
+  add_tolerance("--rtol", rtol, "Relative tolerance. Overrides the standard's and the case's own.");
+  add_tolerance("--atol", atol, "Absolute tolerance. Overrides the standard's and the case's own.");
+  context.add_flag(command, "--equal-nan", equal_nan, "Treat NaN as equal to NaN.");
+  context.add_flag(command, "--nan-accepts", nan_accepts,
+                   "Accept any value where NaN is expected.");
+  context.add_flag(command, "--allow-empty", allow_empty,
+                   "Let an output without elements pass. By default it is untrusted.");
+  context.add_option(command, "--infinity", infinity,
+                     "Comparison of infinity. sign: equal only to infinity of the same sign. "
+                     "saturating: the largest finite value counts as infinity. fewer: a finite "
+                     "value is accepted where infinity is expected.");
+  context
+      .add_option(command, "--max-mismatches", max_mismatches,
+                  "Accept at most this number of mismatches.")
       ->check(number_check(std::int64_t{0}, std::numeric_limits<std::int64_t>::max(),
                            "a number of mismatches is a whole number of at least 0", "NUMBER"));
   const CLI::Validator fraction =
       number_check(0.0, 1.0, "a fraction is a number from 0 to 1", "NUMBER");
-  command
-      ->add_option("--max-mismatch-fraction", max_mismatch_fraction,
-                   "Accept mismatches in at most this fraction of the elements. With "
-                   "--max-mismatches, the smaller limit counts.")
+  context
+      .add_option(command, "--max-mismatch-fraction", max_mismatch_fraction,
+                  "Accept mismatches in at most this fraction of the elements. With "
+                  "--max-mismatches, the smaller limit counts.")
       ->check(fraction);
-  command
-      ->add_option("--max-blind", max_blind,
-                   "Report a pass as untrusted if more than this fraction of the nonzero elements "
-                   "would also pass with the value 0 (default 0.5).")
+  context
+      .add_option(command, "--max-blind", max_blind,
+                  "Report a pass as untrusted if more than this fraction of the nonzero elements "
+                  "would also pass with the value 0 (default 0.5).")
       ->check(fraction);
 }
 
 BoundRequest ToleranceOptions::request() const {
   BoundRequest request;
   request.standards = standards;
-  if (!rtol.empty()) request.rtol = std::strtod(rtol.c_str(), nullptr);
-  if (!atol.empty()) request.atol = std::strtod(atol.c_str(), nullptr);
+  request.rtol = rtol;
+  request.atol = atol;
   if (equal_nan) request.equal_nan = true;
   request.nan_accepts = nan_accepts;
   request.allow_empty = allow_empty;
@@ -348,7 +355,7 @@ std::string ToleranceOptions::text() const {
   for (const std::string& s : standards) out += option_text("--standard", s);
   out += option_text("--standards", file);
   for (const auto& [option, value] : {std::pair("--rtol", rtol), std::pair("--atol", atol)}) {
-    if (!value.empty()) out += formatted(" {} {}", option, std::strtod(value.c_str(), nullptr));
+    if (value) out += formatted(" {} {}", option, *value);
   }
   if (equal_nan) out += " --equal-nan";
   if (nan_accepts) out += " --nan-accepts";

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -21,7 +22,14 @@ struct Operator;  // op/operator.h
 
 namespace assay::inline v0_2::tools {
 
-// Passed to the functions below, each of which registers its subcommand. on_run() sets `exit_code`.
+// The place where an option's value is stored, for a caller that sets it without a command line.
+struct OptionPlace {
+  OptionMember member;
+  std::string without_value{};  // the value of `--option` without one, or empty if it needs a value
+};
+
+// Passed to the functions below, each of which registers its subcommand. on_run() sets `exit_code`
+// and adds to `runs`.
 struct Context {
   CLI::App& app;
   int exit_code = 0;
@@ -34,6 +42,25 @@ struct Context {
   std::vector<std::string> behind_dashes{};
   FileOptions files{};                 // of all subcommands
   const Listener* listener = nullptr;  // gets the results; is null if there is no caller
+  // The places of the options that add_option() and add_flag() of this struct added.
+  std::map<const CLI::Option*, OptionPlace> places{};
+  std::map<const CLI::App*, std::function<void()>> runs{};  // what each subcommand runs
+
+  // Add an option or a flag to a subcommand, as CLI11 does. A caller in the same process can set
+  // the same member (call.h).
+  template <typename Member>
+  CLI::Option* add_option(CLI::App* command, const std::string& name, Member& member,
+                          const std::string& help) {
+    CLI::Option* option = command->add_option(name, member, help);
+    places[option] = {&member};
+    return option;
+  }
+  CLI::Option* add_flag(CLI::App* command, const std::string& name, bool& member,
+                        const std::string& help) {
+    CLI::Option* option = command->add_flag(name, member, help);
+    places[option] = {&member};
+    return option;
+  }
 
   // Calls a function of the listener, if it has this one: tell(&Listener::step, done, all).
   template <typename Function, typename... Values>
@@ -73,7 +100,8 @@ std::vector<std::string> own_words(std::vector<std::string> arguments);
 
 // Sets the function that runs after the subcommand's options were read. `run` returns the exit
 // code. Before it runs, the subcommand's outputs are cleared (FileOptions). The subcommand is
-// refused if outputs would replace its inputs.
+// refused if outputs would replace its inputs. A caller in the same process runs the same function
+// (Context::runs).
 void on_run(Context& context, CLI::App* command, std::function<int()> run);
 
 // split_empty_values() returns the arguments with "--option=" as two words, and
@@ -121,8 +149,8 @@ CLI::Validator in_range(int low, int high);
 
 // Add options that several subcommands have. 0 threads means all cores, which is the default. With
 // add_positive_threads() it cannot be given.
-void add_threads(CLI::App* command, int& threads);
-void add_positive_threads(CLI::App* command, int& threads);
+void add_threads(Context& context, CLI::App* command, int& threads);
+void add_positive_threads(Context& context, CLI::App* command, int& threads);
 CLI::Option* add_json(Context& context, CLI::App* command, std::string& json);
 void add_html(Context& context, CLI::App* command, std::string& html);
 
@@ -144,7 +172,7 @@ struct ToleranceOptions {
   std::optional<std::int64_t> max_mismatches;
   std::optional<double> max_mismatch_fraction, max_blind;
   bool nan_accepts = false, allow_empty = false;
-  std::string rtol, atol;  // the texts as typed, or empty if the options were not given
+  std::optional<double> rtol, atol;
   bool equal_nan = false;
   void add(Context& context, CLI::App* command);
   // Throws Refusal if a standard is unknown or a file of standards is not valid.

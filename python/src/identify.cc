@@ -78,13 +78,14 @@ IdentificationReport of_cases(const std::vector<Case>& given, const std::string&
 }
 
 IdentificationReport of_file(const std::string& path, const py::dict& options) {
-  std::vector<std::string> words = {"identify", path};
-  add_options(words, options);
+  tools::CommandCall call("identify");
+  set_text(call, "FILE", path);
+  set_options(call, options, "identify()");
   IdentificationReport report{{}, path};
   const tools::Listener listener{
       .identify = [&](const std::vector<Finding>& found) { report.findings = found; }};
   const Unlocked unlocked;
-  tools::call(words, listener);
+  call.run(listener);
   return report;
 }
 

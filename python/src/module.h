@@ -13,6 +13,7 @@
 #include "assay/base/text.h"
 #include "assay/gate/gate.h"
 #include "assay/judge/verdict.h"
+#include "call.h"
 
 namespace assay::inline v0_2::python {
 
@@ -29,9 +30,12 @@ void define_exceptions(py::module_& m);  // FileError, ...
 // Returns a case of an operator from its inputs and parameters by name.
 Case operator_case(const std::string& op, const py::kwargs& keywords);
 
-// Appends keywords as options to the words of a command: standard="torch", strict=True become
-// --standard=torch --strict.
-void add_options(std::vector<std::string>& words, const py::dict& options);
+// Sets the options of a call from keywords: standard="torch", strict=True are --standard and
+// --strict. None and False mean that an option is not given. Raises TypeError, which names
+// `function`, for an unknown keyword, and one that names the keyword for a value of another type.
+void set_options(tools::CommandCall& call, const py::dict& keywords, const char* function);
+// Sets an option or argument by its name in the command line, such as "FILE".
+void set_text(tools::CommandCall& call, const char* name, const std::string& text);
 
 // Removes a keyword from `keywords` and returns its value. Returns None if there is no such
 // keyword.

@@ -1,4 +1,5 @@
 """Tests gate() and campaign(), which run the subcommands in this process, and Dataset.append() and put_output()."""
+import inspect
 import json
 import os
 import subprocess
@@ -100,8 +101,42 @@ class Gate(TestCase):
         for call, error, text in (
                 (lambda: assay.gate(nowhere), assay.FileError,
                  f"{nowhere}: cannot be opened: No such file or directory"),
-                (lambda: assay.gate(self.golden, recordd="good"), ValueError,
-                 "unexpected argument: --recordd=good (did you mean '--recorded'?)"),
+                (lambda: assay.gate(self.golden, recordd="good"), TypeError,
+                 "gate() got an unexpected keyword argument 'recordd': did you mean 'recorded'?"),
+                (lambda: assay.gate(self.golden, **{"": 1}), TypeError, "an unexpected keyword argument ''"),
+                (lambda: assay.gate(self.golden, recorded=3), TypeError, "recorded: str | None is needed, not 3"),
+                (lambda: assay.gate(self.golden, recorded=True), TypeError, "recorded: str | None is needed, not True"),
+                (lambda: assay.gate(self.golden, recorded=["good"]), TypeError,
+                 "recorded: str | None is needed, not ['good']"),
+                (lambda: assay.gate(self.golden, recorded="good", case=["*", 3]), TypeError,
+                 "case: str | Sequence[str] | None is needed, not ['*', 3]"),
+                (lambda: assay.gate(self.golden, recorded="good", html=3), TypeError,
+                 "html: str | PathLike[str] | None is needed, not 3"),
+                (lambda: assay.gate(self.golden, recorded="good", mutate="maybe"), TypeError,
+                 "mutate: bool is needed, not 'maybe'"),
+                (lambda: assay.gate(self.golden, recorded="good", threads="4"), TypeError,
+                 "threads: int | None is needed, not '4'"),
+                (lambda: assay.gate(self.golden, recorded="good", threads=True), TypeError,
+                 "threads: int | None is needed, not True"),
+                (lambda: assay.gate(self.golden, recorded="good", threads=2.5), ValueError,
+                 "--threads: a whole number from 1 to 4096 is needed, not '2.5'"),
+                (lambda: assay.gate(self.golden, recorded="good", threads=0), ValueError,
+                 "--threads: a whole number from 1 to 4096 is needed, not '0'"),
+                (lambda: assay.gate(self.golden, recorded="good", threads=2**40), ValueError,
+                 "--threads: a whole number from 1 to 4096 is needed, not '1099511627776'"),
+                (lambda: assay.gate(self.golden, recorded="good", max_mismatches=-1), ValueError,
+                 "--max-mismatches: a number of mismatches is a whole number of at least 0, not '-1'"),
+                (lambda: assay.gate(self.golden, recorded="good", max_blind="x"), ValueError,
+                 "--max-blind: a fraction is a number from 0 to 1, not 'x'"),
+                (lambda: assay.gate(self.golden, recorded="good", mutate=True, mutate_min=1.5), ValueError,
+                 "--mutate-min: a number from 0 to 1 is needed, not '1.5'"),
+                (lambda: assay.gate(self.golden, recorded="good", mutate_min=0.5), ValueError,
+                 "--mutate-min requires --mutate"),
+                (lambda: assay.gate(self.golden, recorded="good", mutate=True, sample="rows=2"), ValueError,
+                 "--sample excludes --mutate"),
+                (lambda: assay.gate([], pairs=["a"]), ValueError, "--pairs: At least 2 required but received 1"),
+                (lambda: assay.gate(self.golden, recorded="good", html=self.golden), ValueError,
+                 f"{self.golden} is an input; --html would replace it"),
                 (lambda: assay.gate(self.golden), ValueError, "good, other"),
                 (lambda: assay.gate(self.golden, recorded="good", case="sub*"), assay.NoCaseError,
                  "no case matches 'sub*'"),
@@ -112,10 +147,43 @@ class Gate(TestCase):
             with self.assertRaises(error) as caught:
                 call()
             self.assertIn(text, str(caught.exception))
+            self.assertTrue(self.golden.exists())
+
+    def test_options_are_typed_keywords(self):
+        options = inspect.signature(assay.gate).parameters
+        self.assertEqual([name for name, p in options.items() if p.kind is not p.KEYWORD_ONLY],
+                         ["golden", "outputs", "progress"])
+        self.assertEqual((options["recorded"].annotation, options["recorded"].default), ("str | None", None))
+        self.assertEqual((options["mutate"].annotation, options["mutate"].default), ("bool", False))
+        self.assertEqual(options["rtol"].annotation, "float | None")
+        self.assertEqual(options["threads"].annotation, "int | None")
+        self.assertEqual(options["abft"].annotation, "bool | str | None")
+        self.assertEqual(options["case"].annotation, "str | Sequence[str] | None")
+        self.assertEqual(options["html"].annotation, "str | PathLike[str] | None")
+        # Each keyword takes its default, which is as if it were not given.
+        defaults = {name: p.default for name, p in options.items() if p.kind is p.KEYWORD_ONLY}
+        self.assertGreater(len(defaults), 30)
+        self.assertEqual(assay.gate(self.golden, **{**defaults, "recorded": "good"}).counts, {"pass": 2})
+        self.assertEqual(assay.gate(self.golden, **{name: False for name in defaults} | {"recorded": "good"}).counts,
+                         {"pass": 2})
+        with self.assertRaises(TypeError):
+            assay.gate(self.golden, None, None, "good")
+
+    def test_numbers_keep_all_of_their_bits(self):
+        least = np.nextafter(0.5 / 3, 1)  # the error of the wrong element is 0.5 at an expected value of 3
+        for rtol, outcome in ((least, "pass"), (np.float64(np.nextafter(0.5 / 3, 0)), "fail"), (np.float32(0.25), "pass")):
+            self.assertEqual(assay.gate(self.golden, recorded="other", rtol=rtol, atol=0).outcome, outcome, rtol)
+        self.assertEqual(assay.gate(self.golden, recorded="other", max_mismatches=np.int32(1), max_blind=1,
+                                    rtol=0, atol=0.1).outcome, "pass")
+
+    def test_the_command_of_the_report(self):
+        report = assay.gate(self.golden, recorded="good", case=["add/a", "add/b"], rtol=1e-3, mutate=True)
+        self.assertEqual(report.to_dict()["command"],
+                         f"assay gate {self.golden} --recorded=good --case=add/a --case=add/b --rtol=0.001 --mutate")
 
     def test_nothing_is_printed(self):
         script = ("import sys, assay\nassay.gate(sys.argv[1], recorded='other')\n"
-                  "try:\n    assay.gate(sys.argv[1], nonsense=1)\nexcept ValueError:\n    pass\n")
+                  "try:\n    assay.gate(sys.argv[1], nonsense=1)\nexcept TypeError:\n    pass\n")
         done = subprocess.run([sys.executable, "-c", script, self.golden], check=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.assertEqual(done.stdout, b"")
@@ -174,7 +242,22 @@ class Campaign(TestCase):
         program("campaign", self.plan, "--out", out, "-q")
         self.assertEqual(report.to_dict(), json.loads((out / "results.json").read_text()))
         self.assertEqual(str(report), (out / "results.txt").read_text())
-        self.refusal(ValueError, assay.campaign, self.plan, threds=2)
+        self.assertEqual(self.refusal(TypeError, assay.campaign, self.plan, threds=2),
+                         "campaign() got an unexpected keyword argument 'threds': did you mean 'threads'?")
+        for options, error, text in (
+                ({"threads": -1}, ValueError, "--threads: a whole number from 0 to 4096 is needed, not '-1'"),
+                ({"threads": "2"}, TypeError, "threads: int | None is needed, not '2'"),
+                ({"resume": True}, ValueError, "--resume needs --out DIR"),
+                ({"published_dtype": "bf16"}, ValueError, "--published-dtype requires --published"),
+                ({"csv": ""}, ValueError, "--csv: the value is empty; is a variable not set?"),
+                ({"json": self.plan}, ValueError, f"{self.plan} is an input; --json would replace it")):
+            self.assertEqual(self.refusal(error, assay.campaign, self.plan, **options), text)
+        self.assertTrue(self.plan.exists())
+        options = inspect.signature(assay.campaign).parameters
+        self.assertEqual([name for name, p in options.items() if p.kind is not p.KEYWORD_ONLY], ["plan", "progress"])
+        self.assertEqual((options["threads"].annotation, options["resume"].annotation), ("int | None", "bool"))
+        self.assertEqual(assay.campaign(self.plan, **{name: p.default for name, p in options.items()
+                                                      if p.kind is p.KEYWORD_ONLY}).text, report.text)
         self.refusal(assay.FileError, assay.campaign, self.directory / "nowhere.json")
         done = subprocess.run([sys.executable, "-c", "import sys, assay\n"
                                "assay.campaign(sys.argv[1], progress=True)", self.plan],

@@ -54,8 +54,11 @@ class Files(TestCase):
                          "nowhere.h5: cannot be opened: No such file or directory")
         self.assertIn("no case matches 'x*'", self.refusal(assay.NoCaseError, assay.identify, SAMPLE,
                                                            case="x*"))
-        self.assertIn("unexpected argument: --cases", self.refusal(ValueError, assay.identify, SAMPLE,
-                                                            cases="x"))
+        self.assertEqual(self.refusal(TypeError, assay.identify, SAMPLE, cases="x"),
+                         "identify() got an unexpected keyword argument 'cases': did you mean 'case'?")
+        self.assertEqual(self.refusal(TypeError, assay.identify, SAMPLE, threads="2"),
+                         "threads: int | None is needed, not '2'")
+        self.assertIn("--family: unknown operator 'x'", self.refusal(ValueError, assay.identify, SAMPLE, family="x"))
 
 
 class Memory(TestCase):

@@ -38,14 +38,8 @@ TYPES = [(r"\bassay\._core\.", ""), (r"\bnumpy\.ndarray\b", "np.ndarray"), (r"\b
 
 def command_keywords(command, taken):
     """Returns the options of a command line as keywords, without those that are arguments already."""
-    keywords = []
-    for name, takes_value, is_repeated in _core._command_options(command):
-        if name in taken:
-            continue
-        kind = "bool = False" if not takes_value else "object | Sequence[object] = None" if is_repeated \
-            else "object = None"
-        keywords.append(f"{name}: {kind}")
-    return "*, " + ", ".join(keywords)
+    return "*, " + ", ".join(f"{name}: {kind} = {value}" for name, kind, value in _core._command_options(command)
+                             if name not in taken)
 
 
 KEYWORDS["gate"] = command_keywords("gate", ["outputs"])
