@@ -231,6 +231,26 @@ TEST(MetricsText, Lines) {
   EXPECT_EQ(metrics_text(not_comparable("")), "");
 }
 
+// If rounding moves an expected value, the errors are not 0 although the bits are equal. The text
+// says which lines count after rounding.
+TEST(MetricsText, SaysWhatIsComparedWithRoundedValues) {
+  const std::string rounded = " (with the expected values rounded to float32)\n";
+  const std::string moved =
+      metrics_text(judge(list("float32", {0.1, 2}), list("float64", {0.1, 2}), tolerance(1, 1)));
+  EXPECT_THAT(moved, HasSubstr("  max abs error       1.49e-09 at [0]\n"));
+  EXPECT_THAT(moved, HasSubstr("  bit-identical       yes" + rounded));
+  EXPECT_THAT(moved, HasSubstr("  max ulp             0" + rounded));
+  const std::string exact =
+      metrics_text(judge(list("float32", {0.5, 2}), list("float64", {0.5, 2}), tolerance(1, 1)));
+  EXPECT_THAT(exact, HasSubstr("  bit-identical       yes\n"));
+  EXPECT_THAT(exact, HasSubstr("  max ulp             0\n"));
+  const std::string complex = metrics_text(judge(
+      tensor("complex64", {1}, {0.1, 2}), tensor("complex128", {1}, {0.1, 2}), tolerance(1, 1)));
+  EXPECT_THAT(complex, HasSubstr("  bit-identical       yes (with the expected values rounded to "
+                                 "complex64)\n"));
+  EXPECT_EQ(complex.find("rounded"), complex.rfind("rounded"));
+}
+
 TEST(MetricsText, OffersNothingThatWouldNotPass) {
   EXPECT_THAT(metrics_text(judge(list("float32", {kNan, 1}), list("float32", {1, 1}),
                                  tolerance(1e-3, 1e-3))),

@@ -330,7 +330,12 @@ std::string metrics_text(const Verdict& v) {
                                     grouped(v.nonzero),
                                     *v.blind > 0 ? formatted(" ({})", blind_cell(v)) : "")
                         : "not known");
-  line("bit-identical", m.bit_identical ? "yes" : "no");
+  // The errors are those of the expected values as they are. So they are not 0 where rounding moved
+  // an expected value, even if the output is the rounded value.
+  const std::string rounded =
+      m.expected_rounds ? formatted(" (with the expected values rounded to {})", v.format->name)
+                        : "";
+  line("bit-identical", (m.bit_identical ? "yes" : "no") + rounded);
   row("max_abs_error", place(m.max_abs_index));
   row("mean_abs_error", quantiles(m.median_abs_error, m.p99_abs_error));
   row("max_rel_error", place(m.max_rel_index));
@@ -339,7 +344,7 @@ std::string metrics_text(const Verdict& v) {
   row("rmse");
   row("bias");
   row("error_balance");
-  row("max_ulp");
+  row("max_ulp", m.is_complex ? "" : rounded);
   row("mean_ulp", m.is_complex ? ""
                                : formatted(" (p99 {}; over 1 ulp {}, over 32 ulp {})",
                                            short_number(m.p99_ulps, 6), grouped(m.over_1_ulp),
