@@ -11,6 +11,7 @@
 #include "assay/gate/bounds.h"
 #include "assay/report.h"
 #include "assay/wire/gate_results.h"
+#include "assay/wire/saved_results.h"
 #include "tools.h"
 
 namespace assay::inline v0_2::tools {

@@ -33,9 +33,49 @@ WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror")
 ARITHMETIC = re.compile(r"^\s+v?(add|sub|mul|div|sqrt|max|min|u?comi|cmp\w*|round|rcp|rsqrt|fn?m(add|sub)\w*)[sp][sd]\b|"
                         r"^\s+f(add|sub|mul|div|sqrt|u?comi?|abs|chs)\w*\b")
 
+# Types that installed headers declare and do not define. Each has the reason why no user needs its definition. An enum
+# with its underlying type is complete when it is declared, and a type within a class belongs to the source of this class.
+OPAQUE = {
+    "assay::abft::CheckedProduct": "only the functions of a threshold's row take it, and only assay calls these",
+    "assay::abft::Prepared": "only the functions of a threshold's row take it, and only assay calls these",
+    "assay::abft::RowForms": "only the functions of a threshold's row take it, and only assay calls these",
+    "assay::h5::ChecksumTable": "of private members of DatasetFile",
+    "assay::h5::CopySource": "of private members of DatasetFile",
+    "assay::h5::FileLook": "a friend of DatasetFile"}
+
 
 def setUpModule():
     install()
+
+
+def types_of(text):
+    """Returns the names of the types that the text of a header only declares, and of those that it defines, both in
+    namespaces and not within classes. Friends are not declarations."""
+    text = re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|^\s*#[^\n]*', "", text, flags=re.S | re.M)
+    text = re.sub(r"\btemplate\s*<(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>", "", text)
+    declared, defined = set(), set()
+    scopes = []  # a name for each open brace: of a namespace, or None
+    for found in re.finditer(r"\bnamespace\s+([\w:\s]*)\{|\benum\b[^;{]*[;{]|(friend\s+)?\b(?:struct|class|union)\s+"
+                             r"(?:\[\[\w+\]\]\s*)?([\w:]+)([^;{}()=]*)([;{])|[{}]", text):
+        namespace, friend, name, _, end = found.groups()
+        if name:
+            if None not in scopes and not friend:
+                full = "::".join([*scopes, name])
+                (defined if end == "{" else declared).add(full)
+        if found[0] == "}":
+            scopes.pop()
+        elif namespace is not None:
+            scopes.append("::".join(part for part in re.split(r"\s*::\s*", namespace.strip())
+                                    if not part.startswith("inline ")))
+        elif found[0].endswith("{"):
+            scopes.append(None)
+    return declared, defined
+
+
+def only_declared(texts):
+    """Returns the types that some of these headers declare and none of them defines."""
+    types = [types_of(text) for text in texts]
+    return set().union(*(declared for declared, _ in types)) - set().union(*(defined for _, defined in types))
 
 
 def listed():
@@ -119,6 +159,26 @@ class Headers(unittest.TestCase):
                     elif not re.fullmatch(r"[a-z0-9_]+", included):
                         self.assertTrue(any(re.fullmatch(of, header) and re.match(what, included)
                                             for of, what in ALLOWED))
+
+    def test_types_that_they_declare_are_defined_in_one_of_them(self):
+        """A user could not use a function whose types no installed header defines."""
+        texts = [(INCLUDE / header).read_text() for header in all_headers()]
+        self.assertGreater(len(set().union(*(types_of(text)[1] for text in texts))), 100)
+        self.assertEqual(sorted(only_declared(texts)), sorted(OPAQUE))
+
+    def test_the_search_finds_a_type_that_is_only_declared(self):
+        header = """#pragma once
+        namespace assay::inline v0_2 {
+        struct Here;  // struct Comment;
+        template <typename T, class U = std::vector<int>> class Missing;
+        struct [[nodiscard]] Here final : public Base<int> { struct Impl; enum class E { k }; friend class Friend; };
+        enum class Complete : std::uint8_t;
+        namespace inner { union Other; struct Here; void f(struct Argument& a) { if (a) { struct Local; } } }
+        }  // namespace assay
+        namespace assay::inline v0_2::tools { class Last; struct Elsewhere; }
+        """
+        self.assertEqual(only_declared([header, "namespace assay::tools { class Elsewhere : A {}; }"]),
+                         {"assay::Missing", "assay::inner::Other", "assay::inner::Here", "assay::tools::Last"})
 
     def test_the_framework_includes_no_other_component(self):
         for header in all_headers():

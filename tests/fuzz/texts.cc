@@ -22,6 +22,7 @@
 #include "assay/wire/msprobe_file.h"
 #include "assay/wire/plan_file.h"
 #include "assay/wire/published_file.h"
+#include "assay/wire/saved_results.h"
 #include "target.h"
 
 namespace assay::fuzz {

@@ -16,6 +16,7 @@
 #include "assay/judge/standards.h"
 #include "assay/report.h"
 #include "assay/wire/gate_results.h"
+#include "assay/wire/saved_results.h"
 #include "error_of.h"
 #include "oracle.h"
 

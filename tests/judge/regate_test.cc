@@ -13,6 +13,7 @@
 #include "assay/judge/standards.h"
 #include "assay/report.h"
 #include "assay/wire/gate_results.h"
+#include "assay/wire/saved_results.h"
 #include "drawn_outputs.h"
 #include "emulated.h"
 #include "every_standard.h"

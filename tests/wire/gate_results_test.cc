@@ -13,6 +13,7 @@
 #include "assay/base/error.h"
 #include "assay/judge/regate.h"
 #include "assay/judge/verdict.h"
+#include "assay/wire/saved_results.h"
 #include "document.h"
 #include "error_of.h"
 

@@ -1,17 +1,12 @@
-// Writes and reads results of a gate and of a comparison as JSON.
+// Writes results of a gate and of a comparison as JSON. wire/saved_results.h reads them.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "assay/gate/case_report.h"
-
-namespace assay::inline v0_2 {
-struct SavedResult;  // declared in assay/judge/regate.h, which this header does not include
-}
 
 namespace assay::inline v0_2::wire {
 
@@ -29,10 +24,6 @@ void write_gate_json(const GateReport& report, const std::function<void(std::str
                      int threads = 1, JsonMetrics metrics = JsonMetrics::kMain);
 // Returns JSON of one comparison, with all of its metrics.
 std::string verdict_json(const Verdict& verdict);
-
-// Reads the comparisons of a result file of schema 2, in its order. The file must have all metrics.
-// Throws Refusal, which names the case and what is wrong, if the text is not such a file.
-std::vector<SavedResult> read_results(std::string_view text);
 
 }  // namespace assay::wire
 
