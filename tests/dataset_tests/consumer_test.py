@@ -138,22 +138,37 @@ add_subdirectory([==[{SOURCE}]==] assay)
 
 class Subproject(unittest.TestCase):
     def test_it_builds_whatever_warnings_its_parent_asks_for(self):
-        """Each source is compiled separately, because a subproject does not unite them. Every warning would be an error."""
+        """Each source is compiled separately, because a subproject does not unite them. Every warning would be an error,
+        and the parent's flags change its own arithmetic. Then FetchContent gets the same sources, in the same build
+        folder, so that nothing is compiled again."""
         project = ROOT / "strict_parent"
         project.mkdir()
         (project / "CMakeLists.txt").write_text(f"""cmake_minimum_required(VERSION 3.25)
 project(strict_parent LANGUAGES C CXX)
-add_compile_options(-O0 -Wall -Wextra -Wpedantic -Wconversion -Werror)
-add_subdirectory([==[{SOURCE}]==] assay)
+add_compile_options(-O0 -ffast-math -Wall -Wextra -Wpedantic -Wconversion -Werror)
+if(FETCH)
+  include(FetchContent)
+  FetchContent_Declare(assay URL file:///nowhere.tar.gz BINARY_DIR ${{CMAKE_BINARY_DIR}}/assay)
+  FetchContent_MakeAvailable(assay)
+else()
+  add_subdirectory([==[{SOURCE}]==] assay)
+endif()
 add_executable(everything everything.cc)
 target_link_libraries(everything PRIVATE assay::matchers assay::command_line)
 """)
         (project / "everything.cc").write_text((pathlib.Path(SOURCE) / "tests/dataset_tests/everything.cc").read_text())
-        code, out = configure(project, project / "build", "-DCMAKE_BUILD_TYPE=Debug")
-        self.assertEqual(code, 0, out)
-        code, out = run("ninja", "-C", project / "build", "everything")
-        self.assertEqual(code, 0, out[-5000:])
-        self.assertEqual(run(project / "build/everything", project)[0], 0)
+        build = project / "build"
+        for way in ("-DFETCH=OFF", "-DFETCH=ON"):
+            with self.subTest(way):
+                code, out = configure(project, build, "-DCMAKE_BUILD_TYPE=Debug", way,
+                                      f"-DFETCHCONTENT_SOURCE_DIR_ASSAY={SOURCE}")
+                self.assertEqual(code, 0, out)
+                code, out = run("ninja", "-C", build, "everything")
+                self.assertEqual(code, 0, out[-5000:])
+                code, out = run(build / "everything", project)
+                self.assertEqual(code, 0, out)
+                self.assertIn("everything works\n", out)
+                (build / "everything").unlink()
 
 
 class Components(unittest.TestCase):
