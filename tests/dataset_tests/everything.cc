@@ -18,6 +18,7 @@
 #include <assay/statistics.h>
 #include <assay/tensor.h>
 #include <assay/tensor/mdspan.h>
+#include <assay/trial.h>
 
 #include <array>
 #include <cstdint>
@@ -122,6 +123,8 @@ void judging_and_checksums() {
   REQUIRE(v.mismatches == 1 && v.metrics->max_abs_error == 1);
   REQUIRE(!assay::check_close(assay::view(wrong), assay::view(c)));
   REQUIRE(assay::campaign::upper_bound({0, 100}, 0.95) > 0.029);
+  const assay::TrialOptions trial;
+  REQUIRE(trial.draws == 200 && assay::fails_fewer_than_one_in(100) == 33);
   bool refused = false;
   try {
     (void)assay::machine_named("hoper");
