@@ -44,7 +44,7 @@ bool is_chosen(const std::string& name, const std::string& op) {
   return name.find(only) != std::string::npos || op == only;
 }
 
-// What a trial and a simple test said of one bug.
+// The results of a trial and of a simple test for one bug.
 struct Result {
   Bug bug;
   bool is_found = false, is_fitting = false;
@@ -237,14 +237,16 @@ void check_zoo(const std::string& title, const std::vector<Bug>& fresh,
     repeated += r.is_repeated ? 1 : 0;
     if (!r.is_fitting || !r.is_repeated || r.is_lowered || !environment("ASSAY_ZOO_SHOW").empty()) {
       std::printf(
-          "%-26s %-14s %s\n    %s\n    %s\n    nonzero %d, %.2f s of %.2f s, draw %d, lower: %s\n",
+          "%-26s %-14s %s\n    %s\n    %s\n    nonzero %d, %.2f s of %.2f s, draw %d, lower: "
+          "%s%s\n",
           r.bug.name.c_str(), r.bug.op.c_str(),
           r.is_fitting ? ""
           : r.is_found ? "DOES NOT FIT"
                        : "MISSED",
           r.is_found ? r.failure.sentence().substr(0, 300).c_str() : r.bug.missed.c_str(),
           r.failure.reduced.substr(0, 200).c_str(), static_cast<int>(r.failure.nonzero),
-          r.seconds_to_find, r.seconds, static_cast<int>(r.draws), r.lower.c_str());
+          r.seconds_to_find, r.seconds, static_cast<int>(r.draws), r.lower.c_str(),
+          r.is_repeated ? "" : ", does not repeat");
       std::fflush(stdout);
     }
     results.push_back(std::move(r));

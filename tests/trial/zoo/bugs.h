@@ -24,6 +24,19 @@ struct Bug {
   std::string missed = {};
 };
 
+// The findings of wrong numbers, which may also be NaN or appear as special values, and those of
+// results that depend on what was in memory.
+inline const std::vector<TrialFinding> kWrong = {TrialFinding::kWrongResult, TrialFinding::kNan,
+                                                 TrialFinding::kSpecialValues};
+inline const std::vector<TrialFinding> kHeld = {TrialFinding::kStale, TrialFinding::kWrongResult,
+                                                TrialFinding::kNan, TrialFinding::kUnwritten,
+                                                TrialFinding::kNotRepeatable};
+inline const Format* f16() { return &format_named("float16"); }
+inline const Format* bf16() { return &format_named("bfloat16"); }
+
+// Append the bugs of reductions, and those of softmax, norms and attention.
+void plant_in_reductions(std::vector<Bug>& all);
+void plant_in_rows(std::vector<Bug>& all);
 // Return the planted bugs, with kernels that have no memory of earlier calls.
 std::vector<Bug> bugs();
 std::vector<Bug> held_out_bugs();

@@ -164,7 +164,7 @@ struct Dot {
   Values operator()(const Inputs& in) const;
 };
 
-// How one operand of a product, or x of quantize, shares scales.
+// The elements of an operand of a product, or of x of quantize, that share a scale.
 struct ScaleBlocks {
   bool is_one = false, is_row = false, is_across = false;
   std::int64_t rows = 1, columns = 1;              // of the operand, K along columns
