@@ -116,19 +116,25 @@ Array reinterpreted(Array array, const std::string& dtype) {
 
 py::object numpy() { return py::module_::import("numpy"); }
 
+// Returns the bytes of an element. The itemsize() of pybind11 before 2.12 reads it where numpy 1 has
+// it, and gets 0 from numpy 2.
+py::ssize_t item_bytes(const py::dtype& type) {
+  return type.attr("itemsize").cast<py::ssize_t>();
+}
+
 Array of_numpy(py::array array, const std::optional<std::string>& dtype) {
   py::dtype type = array.dtype();
   const Format* held = nullptr;
   bool small_integer = false;
   if (type.num() < kOwnTypes && type.num() != kVoid) {
-    held = native_format(type.kind(), type.itemsize());
+    held = native_format(type.kind(), item_bytes(type));
     if (held != nullptr && type.byteorder() == '>') {
       array = array.attr("byteswap")().attr("view")(type.attr("newbyteorder")("="));
     }
   } else {
     // The dtypes of ml_dtypes are found by the name of their scalars.
     held = find_format(type.attr("type").attr("__name__").cast<std::string>());
-    if (held != nullptr && held->storage_bytes != type.itemsize()) held = nullptr;
+    if (held != nullptr && held->storage_bytes != item_bytes(type)) held = nullptr;
     small_integer = held != nullptr && held->name == "int4";
   }
   if (held == nullptr) throw py::type_error(no_format(str_of(type.attr("name"))));
@@ -137,7 +143,7 @@ Array of_numpy(py::array array, const std::optional<std::string>& dtype) {
         "uint16 may be bit patterns of bfloat16, float16 or integers: say which format, "
         "assay.Tensor.of(array, dtype=...)");
   }
-  const auto bytes = static_cast<std::int64_t>(array.itemsize());
+  const std::int64_t bytes = item_bytes(type);
   const auto alignment = static_cast<std::uintptr_t>(part_format(*held).storage_bytes);
   Shape shape(array.shape(), array.shape() + array.ndim());
   Strides strides(array.strides(), array.strides() + array.ndim());
@@ -243,7 +249,7 @@ Array of_dlpack(py::object tensor, const std::optional<std::string>& dtype, bool
 }
 
 py::array as_numpy(const Array& array, const py::dtype& type, bool parts) {
-  const auto bytes = static_cast<py::ssize_t>(type.itemsize());
+  const py::ssize_t bytes = item_bytes(type);
   const TensorView view = parts ? parts_of(array.view) : array.view;
   std::vector<py::ssize_t> strides;
   for (const std::int64_t stride : view.strides) strides.push_back(stride * bytes);
@@ -321,6 +327,10 @@ std::optional<std::string> dtype_word(const py::object& dtype) {
 
 std::string type_name(const py::handle& object) {
   return str_of(py::type::of(object).attr("__name__"));
+}
+
+py::array new_numpy(const char* dtype, const std::vector<std::int64_t>& shape) {
+  return numpy().attr("empty")(py::tuple(py::cast(shape)), dtype).cast<py::array>();
 }
 
 Array own(Tensor tensor) {

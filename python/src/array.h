@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "assay/tensor/tensor.h"
 #include "text.h"
@@ -46,6 +47,9 @@ Array named_array(const std::string& name, const py::object& object,
                   const std::optional<std::string>& dtype = {});
 
 Array own(Tensor tensor);
+// Returns a new numpy array of a dtype such as "uint8". Its elements are not initialised. The
+// constructor of py::array_t would need pybind11 2.12 for numpy 2.
+py::array new_numpy(const char* dtype, const std::vector<std::int64_t>& shape);
 // Returns a numpy array if numpy has the dtype, and an assay.Tensor otherwise.
 py::object result_of(Tensor tensor);
 

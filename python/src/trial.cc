@@ -64,7 +64,7 @@ class PythonMemory {
     }
     const std::size_t bytes = extent_ + 2 * kBand + kAlignment;
     if (static_cast<std::size_t>(flat_.size()) != bytes) {
-      flat_ = py::array_t<std::uint8_t>(static_cast<py::ssize_t>(bytes));
+      flat_ = new_numpy("uint8", {static_cast<std::int64_t>(bytes)});
     }
     auto* const data = reinterpret_cast<std::byte*>(flat_.mutable_data());
     const auto address = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p); };
@@ -99,7 +99,7 @@ class PythonMemory {
  private:
   static constexpr std::size_t kBand = 256, kAlignment = 64;  // in bytes
   static constexpr std::byte kBandByte{0x3C};
-  py::array_t<std::uint8_t> flat_ = py::array_t<std::uint8_t>(0);
+  py::array flat_ = new_numpy("uint8", {0});
   std::size_t first_ = 0, extent_ = 0;
 };
 
@@ -166,7 +166,7 @@ class PythonKernel {
   static void take(const py::object& value, const MutableTensorView& output) {
     if (py::isinstance<py::tuple>(value)) {  // the bytes of a tensor, which _trial.py took
       const auto [flat, dtype, shape] =
-          value.cast<std::tuple<py::array_t<std::uint8_t>, std::string, Shape>>();
+          value.cast<std::tuple<py::array, std::string, Shape>>();
       const Format* format = find_format(dtype);
       if (format == nullptr) throw WrongOutput(formatted("the output has the dtype {}", dtype));
       return copy_elements(view_bytes(flat.data(), *format, shape), output);

@@ -129,16 +129,17 @@ void define_mismatch(py::module_& m) {
       });
 }
 
-py::array_t<bool> mask_of(const LazyVerdict& v) {
+py::array mask_of(const LazyVerdict& v) {
   if (!v.positions()) {
     throw py::value_error(
         "there is no mask: the arrays were too large to keep; ask for it with "
         "compare(..., mask=True)");
   }
   const std::vector<std::int64_t> positions = v.positions()();
-  py::array_t<bool> mask(std::vector<py::ssize_t>(v.quick().shape.begin(), v.quick().shape.end()));
-  std::fill_n(mask.mutable_data(), mask.size(), false);
-  for (const std::int64_t position : positions) mask.mutable_data()[position] = true;
+  py::array mask = new_numpy("bool", v.quick().shape);
+  auto* const is_mismatch = static_cast<bool*>(mask.mutable_data());
+  std::fill_n(is_mismatch, mask.size(), false);
+  for (const std::int64_t position : positions) is_mismatch[position] = true;
   return mask;
 }
 
