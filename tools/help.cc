@@ -37,7 +37,7 @@ constexpr Heading kHeadings[] = {
      "--list"},
     {"trial", "Bounds", "--standard --rtol --atol --allow-empty"},
     {"trial", "The contract", "--unordered --batch-invariant"},
-    {"trial", "The program", "--as --timeout --jobs --together --emulate"},
+    {"trial", "The program", "--as --timeout --shrink-time --jobs --together --emulate"},
     {"trial", "Results", "--out --resume --merge --shard"},
     {"compare", "One side", "--dtype-actual --shape-actual --dtype-expected --shape-expected"},
     {"generate", "Inputs", "--input --a --b --bias --transpose-a --transpose-b"},

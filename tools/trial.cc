@@ -31,7 +31,7 @@ struct TrialCommandOptions {
   std::string op;
   std::vector<std::string> dtypes, parameters, merge;
   std::string output_dtype, budget, machine, on, ranks, shard;
-  std::string json, junit, html, out, resume, keep;
+  std::string json, junit, html, out, resume, keep, shrink_time = "20s";
   std::uint64_t seed = 1;
   std::int64_t draws = 200, max_elements = trial::DrawLimits().elements;
   std::optional<std::int64_t> only;
@@ -41,8 +41,8 @@ struct TrialCommandOptions {
        emulate = false, nonempty = false;
 };
 
-// Returns the seconds of "60s", "10m", "500ms" or "1h".
-double seconds_of(const std::string& text) {
+// Returns the seconds of "60s", "10m", "500ms" or "1h", the value of an option.
+double seconds_of(const std::string& text, std::string_view option) {
   struct Unit {
     std::string_view name;
     double seconds;
@@ -53,7 +53,7 @@ double seconds_of(const std::string& text) {
     const auto value = read_number<double>(text.substr(0, text.size() - unit.name.size()));
     if (value && *value > 0 && *value < 1e9) return *value * unit.seconds;
   }
-  refuse("--budget {}: a time with its unit is needed, such as 60s, 10m or 500ms", text);
+  refuse("{} {}: a time with its unit is needed, such as 60s, 10m or 500ms", option, text);
 }
 
 // Returns the two ranks of "2-3", or of "2".
@@ -142,7 +142,8 @@ TrialOptions options_of(const Operator& op, const TrialCommandOptions& o) {
   }
   options.seed = o.seed;
   options.draws = o.draws;
-  if (!o.budget.empty()) options.seconds = seconds_of(o.budget);
+  if (!o.budget.empty()) options.seconds = seconds_of(o.budget, "--budget");
+  options.shrink_seconds = seconds_of(o.shrink_time, "--shrink-time");
   constexpr std::int64_t kProductsOfElement = 16;
   options.limits = {o.max_elements, o.max_elements * kProductsOfElement};
   options.contract.unordered = o.unordered;
@@ -404,9 +405,10 @@ void add_result_options(Context& context, CLI::App* command, TrialCommandOptions
   files.input(command->add_option("--resume", o.resume,
                                   "Continue the trial whose result is in this file."));
   command
-      ->add_option("--keep", o.keep,
-                   "Write each reduced failing case to this folder, which must be new or empty: "
-                   "as a dataset file, and as a test for GoogleTest.")
+      ->add_option(
+          "--keep", o.keep,
+          "Write each reduced failing case to this folder, as a dataset file and as a test "
+          "for GoogleTest. The folder must be new or empty.")
       ->type_name("FOLDER");
   command
       ->add_option("--shard", o.shard,
@@ -435,7 +437,13 @@ void add_trial(Context& context) {
   command->add_flag("--unordered", o.unordered,
                     "Repeated calls may give other bits, because of atomics.");
   command->add_flag("--batch-invariant", o.batch_invariant,
-                    "A row must have the same bits alone and among others.");
+                    "A row must have the same bits with and without other rows.");
+  command
+      ->add_option("--shrink-time", o.shrink_time,
+                   "Longest time for reducing a failing input. A program that starts slowly may "
+                   "need more.")
+      ->capture_default_str()
+      ->type_name("TIME");
   command->add_flag("--keep-going", o.keep_going,
                     "Do not stop at the first failure, but look for other findings.");
   add_program_options(command, o);

@@ -46,7 +46,7 @@ struct CallFiles {
   std::map<std::string, std::string> inputs = {};
 };
 
-// What the program printed about an input that it does not support, or nothing.
+// Returns the reason why an input is not supported, if the program printed one.
 std::optional<std::string> not_supported_line(const std::string& said) {
   for (const std::string& line : split(said, '\n')) {
     if (!line.starts_with(kNotSupportedLine)) continue;

@@ -77,7 +77,7 @@ TEST(TrialResults, AreReadAsTheyWereWritten) {
   ASSERT_EQ(read.failures.size(), 1u);
   EXPECT_EQ(read.failures[0].finding, TrialFinding::kNan);
   EXPECT_EQ(read.failures[0].test_case.input("x").shape(), (Shape{1, 2}));
-  EXPECT_EQ(trial::tensor_text(read.failures[0].output), "float32[1,2]{0:nan,1:-inf}");
+  EXPECT_EQ(trial::tensor_text(read.failures[0].output), "float32[1,2]{*:nan,1:-inf}");
 }
 
 TEST(TrialResults, AJudgedFailureHasItsVerdict) {

@@ -1,5 +1,6 @@
 #include "assay/trial/case_text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -66,10 +67,18 @@ Tensor parse_tensor(std::string_view text, std::string_view word) {
   for (const std::string& extent : split(text.substr(open + 1, close - open - 1), ',')) {
     shape.push_back(number_of_text<std::int64_t>(extent, word));
   }
+  // The text may come from a file, so the size is checked before there is memory for it.
+  constexpr std::int64_t kMost = std::int64_t{1} << 28;
+  std::int64_t most = kMost;
+  for (const std::int64_t extent : shape) {
+    if (extent < 0) refuse("the case's word '{}' has a negative size", word);
+    if (extent > most) {
+      refuse("the case's word '{}' has more than {} elements", word, grouped(kMost));
+    }
+    most /= std::max<std::int64_t>(extent, 1);
+  }
   Tensor tensor(format, shape);
   const std::int64_t size = tensor.size();
-  constexpr std::int64_t kMost = std::int64_t{1} << 32;
-  if (size > kMost) refuse("the case's word '{}' has {} elements", word, grouped(size));
   const std::vector<std::string> entries =
       split(text.substr(brace + 1, text.size() - brace - 2), ',');
   std::uint64_t rest = encode(format, 0);

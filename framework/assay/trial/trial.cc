@@ -20,8 +20,6 @@ using trial::Examined;
 using trial::Subject;
 using Clock = std::chrono::steady_clock;
 
-constexpr double kShrinkSeconds = 20;
-
 class Trial {
  public:
   Trial(const Operator& op, const TrialKernel& kernel, const TrialOptions& options)
@@ -270,7 +268,7 @@ class Trial {
                            other.recipe.sizes = sizes;
                            return subject_of(other);
                          }};
-    const auto end = Clock::now() + std::chrono::duration<double>(kShrinkSeconds);
+    const auto end = Clock::now() + std::chrono::duration<double>(o_.shrink_seconds);
     const trial::Shrunk shrunk = trial::shrink(
         drawn, [&](const Subject& s) { return shows(s, finding); }, remake, trial::kShrinkTries,
         [&] {

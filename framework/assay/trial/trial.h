@@ -43,6 +43,8 @@ struct TrialOptions {
   GateRequest request = {};
   int threads = 0;  // 0 means default_threads(). The kernel is called by one thread. No result
                     // depends on it, except how far a trial comes within `seconds`
+  // The longest time for reducing a failing input. Kernels that take long for a call need more.
+  double shrink_seconds = 20;
   bool keep_going = false;  // do not stop at the first failure, but look for other findings
   // Computes only this draw, or only this case (trial/case_text.h).
   std::optional<std::int64_t> only = {};
