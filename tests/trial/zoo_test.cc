@@ -1,7 +1,8 @@
 // A zoo of planted bugs: how many of them a trial finds, how small the reduced inputs are, and
 // whether right kernels pass. With ASSAY_TRIAL_TABLE=FILE, the results are written to a file as
-// tables in Markdown. ASSAY_ZOO_DRAWS is the number of random draws for right kernels, 6 by
-// default. ASSAY_ZOO_ONLY is a part of the names of the bugs or operators to try.
+// tables in Markdown. ASSAY_ZOO_DRAWS is the number of random draws for right kernels, in three
+// dtypes. Without it, 6 draws are made in one dtype. ASSAY_ZOO_ONLY is a part of the names of the
+// bugs or operators to try.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -117,11 +118,12 @@ bool allclose_finds(const Bug& bug) {
 
 // Returns the case with other values in the same shapes.
 Case other_values(Case c) {
+  double added = 2.5;
   for (auto& [name, tensor] : c.inputs) {
-    if (!tensor.format().is_float() && name == "positions") continue;
     for (std::int64_t i = 0; i < tensor.size(); ++i) {
       const double value = decode(tensor.format(), tensor.bits_at(i));
-      tensor.set_bits(i, encode(tensor.format(), std::isfinite(value) ? 2.5 - value / 2 : 1));
+      tensor.set_bits(i, encode(tensor.format(), std::isfinite(value) ? added - value / 2 : 1));
+      added += 0.75;
     }
   }
   return c;
@@ -135,7 +137,10 @@ void check_dimensions(const Bug& bug, const Operator& op, Result& result) {
   const trial::Subject reduced = trial::parse_case(op, result.failure.reduced);
   const std::vector<trial::Dimension> dimensions = trial::dimensions_of(reduced.test_case);
   const auto fails = [&](trial::Subject subject) {
-    if (!dimensions.empty()) subject.decoy = other_values(subject.test_case);
+    // The reduced case has no input of the call before.
+    if (result.failure.finding == TrialFinding::kStale) {
+      subject.decoy = other_values(subject.test_case);
+    }
     try {
       const trial::Examined examined =
           trial::examine(kernel, options.contract, options.request, environment, subject);
@@ -190,27 +195,33 @@ Result tried(const Bug& bug) {
 
 std::string yes_or_no(bool yes) { return yes ? "yes" : "no"; }
 
-void write_table(const std::string& title, const std::vector<Result>& results) {
+// Writes the results as a table. The first table of a run replaces the file.
+void write_table(const std::string& title, const std::string& summary,
+                 const std::vector<Result>& results) {
   const std::string path = environment("ASSAY_TRIAL_TABLE");
   if (path.empty()) return;
-  std::ofstream to(path, std::ios::app);
-  to << "\n## " << title
-     << "\n\n| bug | operator | kind | found | finding | draws | seconds | reduced | nonzero | "
-        "smallest | three random inputs and allclose |\n"
+  static bool is_first = true;
+  std::ofstream to(path, is_first ? std::ios::trunc : std::ios::app);
+  is_first = false;
+  to << "## " << title << "\n\n"
+     << summary
+     << "\n\n| bug | operator | kind | found | finding | draws | seconds to find | seconds with "
+        "reducing | elements that are not 0 | no dimension can be lowered | three random inputs "
+        "and "
+        "allclose |\n"
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
   for (const Result& r : results) {
     std::string finding(r.is_found ? finding_word(r.failure.finding) : "-");
     if (r.is_found && !r.is_fitting) finding += " (does not fit)";
-    const std::string smallest = !r.is_found            ? "-"
-                                 : !r.lower.empty()     ? r.lower
-                                 : r.failure.is_minimal ? "yes"
-                                                        : "yes, but tries ran out";
+    std::string smallest = r.is_found ? "yes" : "-";
+    if (!r.lower.empty()) smallest = r.lower;
     to << formatted("| {} | {} | {} | {} | {} | {} | {:.2f} | {:.2f} | {} | {} | {} |\n",
                     r.bug.name, r.bug.op, r.bug.kind, yes_or_no(r.is_fitting), finding, r.draws,
                     r.seconds_to_find, r.seconds,
                     r.is_found ? std::to_string(r.failure.nonzero) : "-", smallest,
                     r.is_found_by_allclose ? "found" : "missed");
   }
+  to << '\n';
 }
 
 void check_zoo(const std::string& title, const std::vector<Bug>& fresh,
@@ -251,20 +262,21 @@ void check_zoo(const std::string& title, const std::vector<Bug>& fresh,
     }
     results.push_back(std::move(r));
   }
-  write_table(title, results);
-  ASSERT_FALSE(results.empty());
   ASSERT_FALSE(nonzero.empty());
   std::ranges::sort(nonzero);
   const std::int64_t median = nonzero[nonzero.size() / 2];
-  std::printf(
-      "%s: found %d of %d, allclose %d; median nonzero %d; to find %.1f s, all %.1f s; lowered %d, "
-      "repeated %d\n",
-      title.c_str(), static_cast<int>(found), static_cast<int>(results.size()),
-      static_cast<int>(by_allclose), static_cast<int>(median), to_find, seconds_since(begin),
-      static_cast<int>(lowered), static_cast<int>(repeated));
+  const std::string summary = formatted(
+      "The trial finds {} of {} bugs, and three random inputs with allclose find {}. The reduced "
+      "inputs have a median of {} elements that are not 0; a dimension can be lowered in {} of "
+      "them, "
+      "and {} fail again. It takes {:.1f} s to find the bugs, and {:.1f} s with reducing.",
+      found, results.size(), by_allclose, median, lowered, repeated, to_find, seconds_since(begin));
+  std::printf("%s: %s\n", title.c_str(), summary.c_str());
+  write_table(title, summary, results);
   EXPECT_GE(static_cast<double>(found), 0.95 * static_cast<double>(results.size()));
   EXPECT_LE(median, 16);
   EXPECT_EQ(lowered, 0);
+  EXPECT_GE(static_cast<double>(repeated), 0.9 * static_cast<double>(found));
   EXPECT_LT(by_allclose, found);
 }
 
@@ -288,6 +300,7 @@ TEST(Zoo, RightKernelsPass) {
   for (const Operator& op : operators()) {
     if (op.generate == nullptr || !is_chosen("", std::string(op.name))) continue;
     for (const char* dtype : {"", "float16", "bfloat16"}) {
+      if (*dtype != 0 && draws.empty()) continue;
       Bug none{.name = "right " + std::string(op.name),
                .op = std::string(op.name),
                .kind = "no bug",
@@ -309,7 +322,9 @@ TEST(Zoo, RightKernelsPass) {
                       << failure.drawn << "): " << failure.sentence() << "\n  "
                       << failure.reduced.substr(0, 600);
       }
-      EXPECT_GT(report.listed.passed + report.random.passed, 0) << op.name << " " << dtype;
+      if (*dtype == 0) {
+        EXPECT_GT(report.listed.passed + report.random.passed, 0) << op.name;
+      }
       if (!draws.empty()) {
         std::printf("%-16s %-9s passed %d + %d, failed %d, not judged %d, %.1f s\n",
                     std::string(op.name).c_str(), dtype, static_cast<int>(report.listed.passed),
