@@ -259,7 +259,6 @@ TrialReport run_python_trial(const std::string& op, const py::object& call,
   o.request.bounds.standards = words("standard");
   o.request.bounds.rtol = taken_as<double>(options, "rtol");
   o.request.bounds.atol = taken_as<double>(options, "atol");
-  o.request.bounds.equal_nan = true;
   o.threads = taken_as<int>(options, "threads").value_or(0);
   o.keep_going = flag("keep_going");
   o.only = taken_as<std::int64_t>(options, "only");

@@ -242,10 +242,11 @@ Drawing::Drawing(const Operator& op, const TrialKernel& kernel, std::vector<std:
       }
     }
     for (const Parameter& parameter : op.parameters) {
-      if (kernel.parameters.count(parameter.name) == 0 || fixed_.count(parameter.name) != 0)
-        continue;
+      if (!varies(parameter)) continue;
       for (const std::string& value : parameter.tried) {
-        for (std::size_t i = 0; i < std::min<std::size_t>(2, sizes.size()); ++i) {
+        // The fourth sizes are square.
+        for (const std::size_t i : {0, 1, 3}) {
+          if (i >= sizes.size()) continue;
           Draw draw = with(sizes[i], normal, true);
           draw.recipe.attributes[parameter.name] = attribute_of(parameter, value);
           add(std::move(draw));
@@ -443,6 +444,12 @@ std::vector<std::int64_t> Drawing::random_sizes(Random& random) const {
   return sizes;
 }
 
+bool Drawing::varies(const Parameter& parameter) const {
+  const bool is_fixed = fixed_.count(parameter.name) != 0 ||
+                        (parameter.name == "output_dtype" && !kernel_.output_dtype.empty());
+  return !parameter.tried.empty() && kernel_.parameters.count(parameter.name) != 0 && !is_fixed;
+}
+
 Draw Drawing::random(std::int64_t number, std::uint64_t attempt) const {
   Random random(
       seed_, substream(substream(stream_of("trial"), attempt), static_cast<std::uint64_t>(number)));
@@ -456,10 +463,7 @@ Draw Drawing::random(std::int64_t number, std::uint64_t attempt) const {
           : limits_.sizes[static_cast<std::size_t>(random.index_below(std::ssize(limits_.sizes)))];
 
   for (const Parameter& parameter : op_.parameters) {
-    if (parameter.tried.empty() || kernel_.parameters.count(parameter.name) == 0 ||
-        fixed_.count(parameter.name) != 0 || (!parameter.needed && random.index_below(2) == 0)) {
-      continue;
-    }
+    if (!varies(parameter) || (!parameter.needed && random.index_below(2) == 0)) continue;
     const auto choice = static_cast<std::size_t>(random.index_below(std::ssize(parameter.tried)));
     draw.recipe.attributes[parameter.name] = attribute_of(parameter, parameter.tried[choice]);
   }

@@ -88,6 +88,7 @@ class Drawing {
   bool fits(const std::vector<std::int64_t>& sizes) const;
   void add_classes(Draw& draw) const;
   Draw random(std::int64_t number, std::uint64_t attempt) const;
+  bool varies(const Parameter& parameter) const;  // draws have different values of it
   std::vector<std::int64_t> random_sizes(Random& random) const;
   bool can_make(const Draw& draw) const;
 

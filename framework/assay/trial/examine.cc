@@ -111,10 +111,12 @@ struct Step {
   std::byte fill;
 };
 
-bool is_finite(const TensorView& view) {
+// True if no element is NaN, infinite, or too large for the format.
+bool is_finite(const TensorView& view, const Format& format) {
   if (!view.format->is_float() || view.format->is_complex()) return true;
+  const double most = format.is_float() ? max_finite(format) : HUGE_VAL;
   for (const double v : view.values()) {
-    if (!std::isfinite(v)) return false;
+    if (!(std::abs(v) <= most)) return false;
   }
   return true;
 }
@@ -258,9 +260,9 @@ struct Examination::State {
 
   std::string which(std::size_t i) const {
     if (i == main_step) return "";
-    if (row_step && i == *row_step) return formatted(" for row {} alone", row_index);
-    if (repeat_step && i == *repeat_step) return " in the second call with the same input";
-    return " for other values of the same shape";
+    if (row_step && i == *row_step) return formatted(" (in the call with only row {})", row_index);
+    if (repeat_step && i == *repeat_step) return " (in the second call with the same input)";
+    return " (in the call with other values of the same shape)";
   }
 
   // Returns the finding of how the calls ended, or nothing.
@@ -347,10 +349,10 @@ struct Examination::State {
   // Returns the finding of a report that failed.
   TrialFinding kind_of(const Case& c, const Tensor& output, const CaseReport& report) const {
     const Verdict* verdict = report.deciding_verdict();
-    const bool finite_inputs =
-        std::ranges::all_of(c.inputs, [](const auto& input) { return is_finite(input.second); });
-    const bool finite_result = is_finite(*c.output().golden);
-    if (finite_inputs && finite_result && !is_finite(output)) return TrialFinding::kNan;
+    const bool finite_inputs = std::ranges::all_of(
+        c.inputs, [](const auto& input) { return is_finite(input.second, input.second.format()); });
+    const bool finite_result = is_finite(*c.output().golden, *format);
+    if (finite_inputs && finite_result && !is_finite(output, *format)) return TrialFinding::kNan;
     if (verdict != nullptr && !finite_inputs && verdict->mismatches > 0 &&
         verdict->special_mismatches == verdict->mismatches) {
       return TrialFinding::kSpecialValues;
@@ -417,7 +419,7 @@ struct Examination::State {
       if (of_row.outcome() == Outcome::kFail && outcome == Outcome::kPass &&
           why_no_bound(of_row).empty()) {
         return with_output(failed(TrialFinding::kRowAlone,
-                                  formatted("row {} of dimension {} is right together with the "
+                                  formatted("row {} along {} is right together with the "
                                             "other rows, but not alone: {}",
                                             row_index, rows.of_inputs.name, of_row.because())));
       }
@@ -427,11 +429,11 @@ struct Examination::State {
         together.shape[rows.output_axis] = 1;
         const Tensor same = copy_of(together);
         if (!is_same(same, alone)) {
-          return with_output(failed(
-              TrialFinding::kBatchVariant,
-              formatted("row {} of dimension {} has other bits alone than together with the other "
-                        "rows: {}",
-                        row_index, rows.of_inputs.name, difference(same, alone))));
+          return with_output(
+              failed(TrialFinding::kBatchVariant,
+                     formatted("row {} along {} has other bits alone than together with the other "
+                               "rows: {}",
+                               row_index, rows.of_inputs.name, difference(same, alone))));
         }
       }
     }
