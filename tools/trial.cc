@@ -14,6 +14,7 @@
 #include "assay/machine/machine_file.h"
 #include "assay/report/trial_report.h"
 #include "assay/report/trial_text.h"
+#include "assay/trial/adapters.h"
 #include "assay/trial/draw.h"
 #include "assay/wire/trial_results.h"
 #include "shard.h"

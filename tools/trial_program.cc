@@ -387,28 +387,4 @@ TrialKernel program_kernel(const Operator& op, TrialProgramOptions options) {
   return program->kernel(program);
 }
 
-TrialKernel emulated_kernel(const Operator& op, const Machine& machine) {
-  TrialKernel kernel;
-  kernel.name = formatted("the emulated machine {}", machine.name);
-  for (const Parameter& parameter : op.parameters) kernel.parameters.insert(parameter.name);
-  for (const OperatorInput& input : op.inputs) {
-    if (input.optional) kernel.sometimes.insert(input.name);
-  }
-  kernel.returns_output = true;
-  kernel.takes_offsets = false;
-  kernel.call = [&machine](const KernelCall& call) {
-    Case c = call.test_case;
-    c.attributes["output_dtype"] = std::string(call.output.format->name);
-    for (const auto& [name, view] : call.inputs) c.inputs[name] = copy_of(view);
-    Tensor output;
-    try {
-      output = emulate(c, machine, 1);
-    } catch (const Refusal& e) {
-      throw NotSupported(e.what());
-    }
-    copy_elements(output.view(), call.output);
-  };
-  return kernel;
-}
-
 }  // namespace assay::tools

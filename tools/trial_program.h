@@ -1,5 +1,5 @@
 // Kernels of `assay trial`: a program that reads its inputs from files and writes its output to
-// one, and an emulated machine.
+// one.
 #pragma once
 
 #include <string>
@@ -36,8 +36,5 @@ struct TrialProgramOptions {
 // the exit status 77 or by a line that begins with "not supported:". Throws Refusal if a place in
 // braces names something that the operator does not have, or if there is no place for the output.
 TrialKernel program_kernel(const Operator& op, TrialProgramOptions options);
-
-// Returns the kernel that emulates an operator on a machine, to try assay's own emulation.
-TrialKernel emulated_kernel(const Operator& op, const Machine& machine);
 
 }  // namespace assay::tools

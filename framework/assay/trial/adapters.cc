@@ -271,3 +271,30 @@ const void* input_pointer(const KernelCall& call, const std::string& name) {
 }
 
 }  // namespace assay::trial
+
+namespace assay::inline v0_2 {
+
+TrialKernel emulated_kernel(const Operator& op, const Machine& machine) {
+  TrialKernel kernel;
+  kernel.name = formatted("the emulated machine {}", machine.name);
+  for (const Parameter& parameter : op.parameters) kernel.parameters.insert(parameter.name);
+  for (const OperatorInput& input : op.inputs) {
+    if (input.optional) kernel.sometimes.insert(input.name);
+  }
+  kernel.takes_strides = kernel.takes_out_strides = true;
+  kernel.call = [&machine](const KernelCall& call) {
+    Case c = call.test_case;
+    c.attributes["output_dtype"] = std::string(call.output.format->name);
+    for (const auto& [name, view] : call.inputs) c.inputs[name] = copy_of(view);
+    Tensor output;
+    try {
+      output = emulate(c, machine, 1);
+    } catch (const Refusal& e) {
+      throw NotSupported(e.reason());
+    }
+    copy_elements(output.view(), call.output);
+  };
+  return kernel;
+}
+
+}  // namespace assay

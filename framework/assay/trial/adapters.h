@@ -252,6 +252,10 @@ FunctionOfPointers<std::decay_t<F>, Elements...> as_kernel(F&& f) {
   return FunctionOfPointers<std::decay_t<F>, Elements...>(std::forward<F>(f));
 }
 
+// Returns a kernel that emulates an operator on a machine. It does not support inputs that the
+// machine cannot compute. The machine must outlive the kernel.
+TrialKernel emulated_kernel(const Operator& op, const Machine& machine);
+
 // Returns the kernel that a function is for an operator. Throws Refusal if the number of its
 // arguments does not fit the operator.
 template <typename F>

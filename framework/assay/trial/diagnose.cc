@@ -259,7 +259,7 @@ std::vector<std::string> diagnose(const TrialKernel& kernel, const TrialContract
     const Diagnosis of_failing(kernel, contract, request, environment, failing);
     of_failing.find_parameters(said);
     of_failing.find_inputs(said);
-    // What has no influence says no more than a parameter that explains the output.
+    // A parameter that explains the output says more than the elements without influence.
     if (said.empty()) of_failing.find_ignored(said);
   }
   if (const std::string sizes = is_minimal ? size_text(reduced) : ""; !sizes.empty()) {
