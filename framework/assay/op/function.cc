@@ -26,6 +26,13 @@ constexpr double kGeluScale = 0x1.9884533d43651p-1;  // sqrt(2 / pi)
 
 enum class Function : std::uint8_t { kExp, kLog, kSqrt, kRsqrt, kTanh, kSigmoid, kSilu, kGelu };
 
+Parameter approximate_parameter() {
+  Parameter row = word_parameter("approximate", {"none", "tanh"},
+                                 "tanh: x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))");
+  row.tried = row.choices;
+  return row;
+}
+
 // True if the case selects gelu's formula with tanh.
 bool by_tanh(const Case& c) { return word_of(c, "approximate") == "tanh"; }
 
@@ -366,10 +373,7 @@ std::vector<Operator> function_operators() {
           function_row<Function::kTanh, kTanh>("tanh", "the hyperbolic tangent of x"),
           function_row<Function::kSigmoid, kSigmoid>("sigmoid", "1 / (1 + exp(-x))"),
           function_row<Function::kSilu, kSilu>("silu", "x / (1 + exp(-x))"),
-          function_row<Function::kGelu, kGelu>(
-              "gelu", "x Phi(x)",
-              {word_parameter("approximate", {"none", "tanh"},
-                              "tanh: x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))")})};
+          function_row<Function::kGelu, kGelu>("gelu", "x Phi(x)", {approximate_parameter()})};
 }
 
 }  // namespace assay

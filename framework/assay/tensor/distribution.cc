@@ -92,7 +92,8 @@ constexpr Parameter kStalling[] = {
 constexpr Parameter kHalfway[] = {
     whole_number("mantissa", 7, 0, 51, "bits of the mantissa of the narrower format"), kScale};
 constexpr Parameter kMasked[] = {kMean, kDeviation,
-                                 fraction("fraction", 0.3, "of elements that are -inf"), kScale};
+                                 fraction("fraction", 0.3, "of elements that are -inf"),
+                                 fraction("rows", 0, "of rows that are -inf throughout"), kScale};
 
 constexpr std::string_view kBoxMuller =
     "Box and Muller, Annals of Mathematical Statistics 29, 1958";

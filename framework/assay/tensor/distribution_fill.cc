@@ -378,6 +378,18 @@ void fill_masked(const DrawCall& call, std::int64_t begin, std::size_t n, double
   for (std::size_t i = 0; i < n; ++i) {
     if (uniform_of(words[i]) < fraction) to[i] = -std::numeric_limits<double>::infinity();
   }
+  const double rows = call.spec.get("rows");
+  const std::int64_t columns = columns_of(call);
+  for (std::size_t i = 0; rows > 0 && i < n;) {
+    const std::int64_t whole = begin + static_cast<std::int64_t>(i);
+    const std::size_t run = std::min(n - i, at(columns - whole % columns));
+    std::uint64_t word;
+    simd::draw_words(call.seed, substream(call.stream, 2), address(whole / columns), 1, &word);
+    if (uniform_of(word) < rows) {
+      std::fill_n(to + i, run, -std::numeric_limits<double>::infinity());
+    }
+    i += run;
+  }
 }
 
 std::string problem_of_bounds(const DistributionSpec& spec) {

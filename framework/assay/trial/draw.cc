@@ -29,8 +29,9 @@ constexpr std::pair<Layout, std::string_view> kLayouts[] = {{Layout::kContiguous
                                                             {Layout::kPadded, "padded"},
                                                             {Layout::kTransposed, "transposed"}};
 
-// Returns the kinds of an operator: "product", "sum", "attention", "exponential", "rounding" and
-// "weighted" (x times a weight that vanishes for large -x), separated by blanks.
+// Returns the kinds of an operator, separated by blanks: "product", "sum", "attention",
+// "exponential", "rounding", "pair" (of two inputs, element by element), "root" (of numbers that
+// are not negative) and "weighted" (x times a weight that vanishes for large -x).
 std::string kinds_of(const Operator& op) {
   std::string kinds;
   const bool has_a = find_row(op.inputs, "a", &OperatorInput::name) != nullptr;
@@ -41,6 +42,8 @@ std::string kinds_of(const Operator& op) {
   if (op.attention) kinds += "attention ";
   if (op.name == "softmax") kinds += "exponential ";
   if (op.name == "cast" || op.name == "quantize") kinds += "rounding ";
+  if (op.name == "log" || op.name == "sqrt" || op.name == "rsqrt") kinds += "root ";
+  if (has_a && !sums) kinds += "pair ";
   if (op.name == "gelu" || op.name == "silu") kinds += "weighted ";
   return kinds;
 }
@@ -130,6 +133,19 @@ const std::vector<Drawing::ValueClass>& Drawing::value_classes() {
       {.name = "large logits of one sign",
        .all = "normal,mean=100,deviation=4",
        .kind = "exponential"},
+      {.name = "infinities",
+       .all = "specials,zeros=0.02,negative_zeros=0.02,infinities=$SPECIAL,nans=0,largest=0",
+       .weight = 1,
+       .is_special = true},
+      {.name = "subnormal times large",
+       .all = "normal",
+       .named = {{"a", "subnormals"}, {"b", "normal,scale=4096"}},
+       .kind = "pair",
+       .weight = 1},
+      {.name = "fully masked rows",
+       .all = "masked,rows=0.3",
+       .kind = "exponential",
+       .is_special = true},
       {.name = "masked rows", .all = "masked", .kind = "exponential", .is_special = true},
       {.name = "large logits", .all = "normal,deviation=6", .kind = "attention"},
       {.name = "one key that wins",
@@ -350,7 +366,10 @@ void Drawing::set_values(Draw& draw, const ValueClass& values) const {
       multiplies && sizes.size() >= from_end ? sizes[sizes.size() - from_end] : 1;
   const Fit fit{dtype, output, multiplies, length};
   if (dtype.is_float()) {
-    draw.recipe.distribution = parse_distribution(fitted(values.all, fit));
+    std::string all = values.all;
+    // Half of the results would be NaN for numbers of both signs.
+    if (kinds.find("root") != std::string::npos && all == "normal") all = "folded_normal";
+    draw.recipe.distribution = parse_distribution(fitted(all, fit));
   } else {
     const double most = std::min(max_finite(dtype), 100.0);
     draw.recipe.distribution = parse_distribution(

@@ -68,6 +68,7 @@ struct Examined {
   How how = How::kPassed;
   TrialFinding finding = TrialFinding::kWrongResult;  // if it failed
   std::string text = {};                              // the reason, unless it passed
+  bool is_of_decoy = false;                           // the call with the decoy's values failed
   std::optional<CaseReport> report = {};              // the gate's, if the output was judged
   Tensor output = {};
 };

@@ -207,9 +207,8 @@ class Shrinker {
     for (const std::string& name : names()) {
       const OneValue is = one_value(name);
       changed |= is == OneValue::kNow;
-      if (is != OneValue::kNot) continue;
-      changed |= zeros(name);
-      changed |= simpler_values(name);
+      changed |= zeros(name);  // also of an input of ones
+      if (is == OneValue::kNot) changed |= simpler_values(name);
     }
     return changed;
   }

@@ -97,11 +97,25 @@ class Trial {
 
   void on_case() {
     Subject subject = trial::parse_case(op_, o_.on);
+    subject.decoy = other_values(subject.test_case);
     Examined examined = trial::examine(kernel_, o_.contract, o_.request, environment_, subject);
     count(report_.listed, examined);
     if (examined.how == Examined::How::kFailed) {
       report_.failures.push_back(failure(nullptr, subject, subject, examined.finding, 0, false));
     }
+  }
+
+  // Returns the case with other values of its first input, for the call before.
+  Case other_values(Case c) const {
+    const auto found = c.inputs.find(op_.inputs.front().name);
+    if (found == c.inputs.end()) return c;
+    Tensor& first = found->second;
+    const Format& format = first.format();
+    for (std::int64_t i = 0; i < first.size() && format.is_float() && !format.is_complex(); ++i) {
+      const double value = decode(format, first.bits_at(i));
+      if (std::isfinite(value)) first.set_bits(i, encode(format, value / 2 + 0.25));
+    }
+    return c;
   }
 
   void draws() {
@@ -200,7 +214,9 @@ class Trial {
           report_.failures.end()) {
         continue;
       }
-      report_.failures.push_back(reduced(*draws[i], examinations[i]->subject(), finding));
+      Subject failing = examinations[i]->subject();
+      if (examined[i].is_of_decoy) std::swap(failing.test_case, *failing.decoy);
+      report_.failures.push_back(reduced(*draws[i], failing, finding));
     }
   }
 
@@ -261,6 +277,9 @@ class Trial {
 
   TrialFailure reduced(const Draw& draw, const Subject& failing, TrialFinding finding) {
     was_stopped_ = was_stopped_ || !tell(true);
+    // Each try of a call that hangs takes its whole limit.
+    constexpr std::int64_t kHangTries = 40;
+    const std::int64_t most = finding == TrialFinding::kHung ? kHangTries : trial::kShrinkTries;
     Subject drawn = failing;
     drawn.test_case.outputs.clear();
     trial::Remake remake{draw.recipe.sizes, [&](const std::vector<std::int64_t>& sizes) {
@@ -270,7 +289,7 @@ class Trial {
                          }};
     const auto end = Clock::now() + std::chrono::duration<double>(o_.shrink_seconds);
     const trial::Shrunk shrunk = trial::shrink(
-        drawn, [&](const Subject& s) { return shows(s, finding); }, remake, trial::kShrinkTries,
+        drawn, [&](const Subject& s) { return shows(s, finding); }, remake, most,
         [&] {
           was_stopped_ = was_stopped_ || !tell(true);
           return was_stopped_ || Clock::now() > end;
