@@ -103,7 +103,8 @@ TEST(TrialResults, WhatIsWrongIsRefused) {
   EXPECT_EQ(refusal([](Json& j) { j["schema"] = "assay-trial-2"; }),
             "r.json: is not a result of `assay trial`: 'schema' must be \"assay-trial-1\"");
   // Each key is needed, and its kind is checked.
-  for (const auto& [key, value] : Json::parse(text).items()) {
+  const Json whole = Json::parse(text);
+  for (const auto& [key, value] : whole.items()) {
     if (key == "assay" || key == "command" || key == "outcome" || key == "because" ||
         key == "fails_fewer_than_one_in" || key == "seconds") {
       continue;
