@@ -116,11 +116,9 @@ Array reinterpreted(Array array, const std::string& dtype) {
 
 py::object numpy() { return py::module_::import("numpy"); }
 
-// Returns the bytes of an element. The itemsize() of pybind11 before 2.12 reads it where numpy 1 has
-// it, and gets 0 from numpy 2.
-py::ssize_t item_bytes(const py::dtype& type) {
-  return type.attr("itemsize").cast<py::ssize_t>();
-}
+// Returns the bytes of an element. The itemsize() of pybind11 before 2.12 reads it where numpy 1
+// has it, and gets 0 from numpy 2.
+py::ssize_t item_bytes(const py::dtype& type) { return type.attr("itemsize").cast<py::ssize_t>(); }
 
 Array of_numpy(py::array array, const std::optional<std::string>& dtype) {
   py::dtype type = array.dtype();

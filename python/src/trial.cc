@@ -165,8 +165,7 @@ class PythonKernel {
  private:
   static void take(const py::object& value, const MutableTensorView& output) {
     if (py::isinstance<py::tuple>(value)) {  // the bytes of a tensor, which _trial.py took
-      const auto [flat, dtype, shape] =
-          value.cast<std::tuple<py::array, std::string, Shape>>();
+      const auto [flat, dtype, shape] = value.cast<std::tuple<py::array, std::string, Shape>>();
       const Format* format = find_format(dtype);
       if (format == nullptr) throw WrongOutput(formatted("the output has the dtype {}", dtype));
       return copy_elements(view_bytes(flat.data(), *format, shape), output);

@@ -280,7 +280,7 @@ TEST(Trial, DoesNotDependOnThreadsAndShards) {
   parts.pop_back();
   EXPECT_THAT(error_of([&] { (void)merged(parts); }), HasSubstr("2 of 3 shards are there"));
   parts.push_back(parts.front());
-  EXPECT_THAT(error_of([&] { (void)merged(parts); }), HasSubstr("shard 0 of 3 is there twice"));
+  EXPECT_THAT(error_of([&] { (void)merged(parts); }), HasSubstr("shard 1 of 3 is there twice"));
 }
 
 TEST(Trial, EndsWhenItIsTold) {

@@ -45,7 +45,7 @@ TrialReport example() {
   r.was_interrupted = true;
   r.seconds = 1.5;
   TrialFailure f;
-  f.finding = TrialFinding::kNan;
+  f.finding = TrialFinding::kNotFinite;
   f.text = "1 of 2 elements is NaN";
   f.causes = {"one", "two"};
   f.draw = 5;
@@ -75,7 +75,7 @@ TEST(TrialResults, AreReadAsTheyWereWritten) {
   EXPECT_EQ(read.unchecked, r.unchecked);
   EXPECT_EQ(read.contract.unordered, true);
   ASSERT_EQ(read.failures.size(), 1u);
-  EXPECT_EQ(read.failures[0].finding, TrialFinding::kNan);
+  EXPECT_EQ(read.failures[0].finding, TrialFinding::kNotFinite);
   EXPECT_EQ(read.failures[0].test_case.input("x").shape(), (Shape{1, 2}));
   EXPECT_EQ(trial::tensor_text(read.failures[0].output), "float32[1,2]{*:nan,1:-inf}");
 }

@@ -253,7 +253,8 @@ std::vector<std::string> diagnose(const TrialKernel& kernel, const TrialContract
                                   TrialFinding finding, const Subject& failing,
                                   const Subject& reduced, bool is_minimal) {
   std::vector<std::string> said;
-  const bool is_wrong = finding == TrialFinding::kWrongResult || finding == TrialFinding::kNan ||
+  const bool is_wrong = finding == TrialFinding::kWrongResult ||
+                        finding == TrialFinding::kNotFinite ||
                         finding == TrialFinding::kSpecialValues;
   if (is_wrong) {
     const Diagnosis of_failing(kernel, contract, request, environment, failing);

@@ -29,7 +29,7 @@ constexpr FindingRow kFindings[] = {
     {TrialFinding::kUnwritten, "unwritten elements", "every element of the output is written"},
     {TrialFinding::kStale, "stale result",
      "results do not depend on earlier calls or on what the output held"},
-    {TrialFinding::kNan, "NaN or infinity",
+    {TrialFinding::kNotFinite, "NaN or infinity",
      "finite inputs with a finite result give finite outputs"},
     {TrialFinding::kSpecialValues, "special values",
      "infinities, NaN and zeros are treated as the operator defines"},
@@ -353,7 +353,8 @@ struct Examination::State {
     const bool finite_inputs = std::ranges::all_of(
         c.inputs, [](const auto& input) { return is_finite(input.second, input.second.format()); });
     const bool finite_result = is_finite(*c.output().golden, *format);
-    if (finite_inputs && finite_result && !is_finite(output, *format)) return TrialFinding::kNan;
+    if (finite_inputs && finite_result && !is_finite(output, *format))
+      return TrialFinding::kNotFinite;
     if (verdict != nullptr && !finite_inputs && verdict->mismatches > 0 &&
         verdict->special_mismatches == verdict->mismatches) {
       return TrialFinding::kSpecialValues;

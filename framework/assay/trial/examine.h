@@ -25,7 +25,7 @@ enum class TrialFinding : std::uint8_t {
   kChangedInput,   // bytes of an input changed
   kUnwritten,      // elements of the output are never written
   kStale,          // the result depends on an earlier call, or on what the output held before
-  kNan,            // NaN or infinity, although inputs and result are finite
+  kNotFinite,      // NaN or infinity, although inputs and result are finite
   kSpecialValues,  // infinities, NaN or zeros are not treated as the operator defines
   kWrongResult,    // elements lie outside their bounds
   kNotRepeatable,  // the same input gives other bits

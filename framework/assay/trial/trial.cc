@@ -320,7 +320,22 @@ class Trial {
     failure.test_case.output().golden = golden_result(small.test_case);
     failure.causes = trial::diagnose(kernel_, o_.contract, o_.request, environment_, finding, drawn,
                                      small, is_minimal);
+    if (const std::string arithmetic = arithmetic_of(drawn, finding); !arithmetic.empty()) {
+      failure.causes.insert(failure.causes.begin(), arithmetic);
+    }
     return failure;
+  }
+
+  // Returns the wrong arithmetic that explains the errors of an input (gate/likely_arithmetic.h),
+  // or an empty string. The drawn input shows it, because a reduced one has too few errors.
+  std::string arithmetic_of(const Subject& drawn, TrialFinding finding) const {
+    if (finding != TrialFinding::kWrongResult) return "";
+    const Examined examined =
+        trial::examine(kernel_, o_.contract, o_.request, environment_, drawn, true);
+    if (!examined.report) return "";
+    const std::string because = examined.report->because();
+    const std::size_t at = because.find("errors ");
+    return at == std::string::npos ? "" : because.substr(at, because.find(';', at) - at);
   }
 
   const Operator& op_;

@@ -391,7 +391,7 @@ void elements(std::vector<Bug>& all) {
   add({"exp_infinity",
        "exp",
        "exp(-infinity) is NaN",
-       {kSpecialValues, kNan, kWrongResult},
+       {kSpecialValues, kNotFinite, kWrongResult},
        right(unary([](double x) { return std::isinf(x) && x < 0 ? NAN : std::exp(x); }))});
   add({"log_eps", "log", "log(x + 1e-6)", kWrong,
        right(unary([](double x) { return std::log(x + 1e-6); }))});
@@ -437,7 +437,7 @@ void elements(std::vector<Bug>& all) {
   add({"tanh_by_exp",
        "tanh",
        "infinity / infinity for large x",
-       {kNan, kWrongResult, kSpecialValues},
+       {kNotFinite, kWrongResult, kSpecialValues},
        right(unary([](double x) {
          const float e = single(std::exp(2 * x));
          return double{(e - 1) / (e + 1)};
@@ -476,7 +476,7 @@ void elements(std::vector<Bug>& all) {
   add({"silu_nan",
        "silu",
        "NaN for large negative x",
-       {kNan, kWrongResult, kSpecialValues},
+       {kNotFinite, kWrongResult, kSpecialValues},
        right(unary([](double x) {
          const float e = single(std::exp(x));
          return x * double{e == 0 ? 0.0f / e : e / (1 + e)};

@@ -26,10 +26,10 @@ struct Bug {
 
 // The findings of wrong numbers, which may also be NaN or appear as special values, and those of
 // results that depend on what was in memory.
-inline const std::vector<TrialFinding> kWrong = {TrialFinding::kWrongResult, TrialFinding::kNan,
-                                                 TrialFinding::kSpecialValues};
+inline const std::vector<TrialFinding> kWrong = {
+    TrialFinding::kWrongResult, TrialFinding::kNotFinite, TrialFinding::kSpecialValues};
 inline const std::vector<TrialFinding> kHeld = {TrialFinding::kStale, TrialFinding::kWrongResult,
-                                                TrialFinding::kNan, TrialFinding::kUnwritten,
+                                                TrialFinding::kNotFinite, TrialFinding::kUnwritten,
                                                 TrialFinding::kNotRepeatable};
 inline const Format* f16() { return &format_named("float16"); }
 inline const Format* bf16() { return &format_named("bfloat16"); }

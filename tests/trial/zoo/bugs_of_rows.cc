@@ -65,7 +65,7 @@ void plant_in_reductions(std::vector<Bug>& all) {
   add({"max_nan",
        "reduce_max",
        "NaN swallowed by fmax",
-       {kSpecialValues, kWrongResult, kNan},
+       {kSpecialValues, kWrongResult, kNotFinite},
        right(Reduce{.kind = Kind::kMax, .swallows_nan = true})});
   add({"max_lowest",
        "reduce_max",
@@ -120,7 +120,7 @@ void plant_in_rows(std::vector<Bug>& all) {
   add({"softmax_nan",
        op,
        "NaN swallowed by fmax",
-       {kSpecialValues, kWrongResult, kNan},
+       {kSpecialValues, kWrongResult, kNotFinite},
        right(Softmax{.swallows_nan = true})});
   add({"softmax_masked",
        op,
@@ -140,7 +140,7 @@ void plant_in_rows(std::vector<Bug>& all) {
   add({"softmax_out_strides",
        op,
        "ignored strides of the output",
-       {kWroteOutside, kUnwritten, kWrongResult, kNan},
+       {kWroteOutside, kUnwritten, kWrongResult, kNotFinite},
        ignores_output_strides(op)});
   add({"softmax_after",
        op,

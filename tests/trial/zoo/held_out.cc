@@ -12,7 +12,7 @@ namespace assay::zoo {
 namespace {
 
 using enum TrialFinding;
-const std::vector<TrialFinding> kNumber = {kWrongResult, kNan, kSpecialValues};
+const std::vector<TrialFinding> kNumber = {kWrongResult, kNotFinite, kSpecialValues};
 const std::vector<TrialFinding> kOld = {kStale, kWrongResult};
 
 float to_single(double v) { return static_cast<float>(v); }
