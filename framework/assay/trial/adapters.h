@@ -111,7 +111,9 @@ void call_for_result(F& f, const KernelCall& call, const std::vector<std::string
 
 // The types of the arguments of a function or of an object with one operator().
 template <typename F>
-struct ArgumentTypes : ArgumentTypes<decltype(&F::operator())> {};
+struct ArgumentTypes {
+  using Types = typename ArgumentTypes<decltype(&F::operator())>::Types;
+};
 template <typename R, typename... A>
 struct ArgumentTypes<R (*)(A...)> {
   using Types = std::tuple<A...>;
