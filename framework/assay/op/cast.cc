@@ -281,7 +281,9 @@ std::vector<Operator> cast_operators() {
   std::vector<Parameter> parameters =
       unit_parameters({word_parameter("rounding", modes, "rounding of the conversion")}, false);
   for (Parameter& p : parameters) {
-    if (p.name == "rounding") p.tried = modes;
+    if (p.name == "rounding") {
+      p.tried = {"nearest_even", "nearest_away", "toward_zero", "up", "down"};
+    }
     if (p.name != "output_dtype") continue;
     p.needed = true;
     p.words = "dtype to which x is converted";

@@ -331,10 +331,12 @@ std::string metrics_text(const Verdict& v) {
                                     *v.blind > 0 ? formatted(" ({})", blind_cell(v)) : "")
                         : "not known");
   // The errors are those of the expected values as they are. So they are not 0 where rounding moved
-  // an expected value, even if the output is the rounded value.
+  // an expected value, even if the output is the rounded value. The bits of complex numbers are
+  // compared without rounding.
   const std::string rounded =
-      m.expected_rounds ? formatted(" (with the expected values rounded to {})", v.format->name)
-                        : "";
+      m.expected_rounds && !m.is_complex
+          ? formatted(" (with the expected values rounded to {})", v.format->name)
+          : "";
   line("bit-identical", (m.bit_identical ? "yes" : "no") + rounded);
   row("max_abs_error", place(m.max_abs_index));
   row("mean_abs_error", quantiles(m.median_abs_error, m.p99_abs_error));
@@ -344,7 +346,7 @@ std::string metrics_text(const Verdict& v) {
   row("rmse");
   row("bias");
   row("error_balance");
-  row("max_ulp", m.is_complex ? "" : rounded);
+  row("max_ulp", rounded);
   row("mean_ulp", m.is_complex ? ""
                                : formatted(" (p99 {}; over 1 ulp {}, over 32 ulp {})",
                                            short_number(m.p99_ulps, 6), grouped(m.over_1_ulp),
