@@ -20,6 +20,7 @@ struct Drawing::ValueClass {
   std::string_view kind = "";
   int weight = 2;           // how often it is drawn at random
   bool is_special = false;  // infinities and NaN are among the values
+  bool is_subnormal = false;
 };
 
 namespace {
@@ -105,7 +106,7 @@ const std::vector<Drawing::ValueClass>& Drawing::value_classes() {
       {.name = "large mean, small variance", .all = "normal,mean=64,deviation=0.5"},
       {.name = "sparse", .all = "sparse,density=0.05"},
       {.name = "one value", .all = "normal,mean=0.75,deviation=0"},
-      {.name = "subnormal", .all = "subnormals", .weight = 1},
+      {.name = "subnormal", .all = "subnormals", .weight = 1, .is_subnormal = true},
       {.name = "large", .all = "uniform,low=-1,high=1,scale=$LARGE", .weight = 1},
       {.name = "zeros of both signs",
        .all = "specials,zeros=0.4,negative_zeros=0.4,infinities=0,nans=0,largest=0",
@@ -141,7 +142,8 @@ const std::vector<Drawing::ValueClass>& Drawing::value_classes() {
        .all = "normal",
        .named = {{"a", "subnormals"}, {"b", "normal,scale=4096"}},
        .kind = "pair",
-       .weight = 1},
+       .weight = 1,
+       .is_subnormal = true},
       {.name = "fully masked rows",
        .all = "masked,rows=0.3",
        .kind = "exponential",
@@ -343,6 +345,7 @@ Draw Drawing::base(const std::string& dtype) const {
 bool Drawing::takes(const ValueClass& values, const Format& dtype) const {
   if (!values.kind.empty() && kinds_of(op_).find(values.kind) == std::string::npos) return false;
   if (values.is_special && dtype.specials != Specials::kInfNan) return false;
+  if (values.is_subnormal && !limits_.subnormals) return false;
   // Honest kernels multiply infinities and NaN by weights that are 0, which gives NaN, although the
   // limit of the function is 0, or the mask of attention excludes the value.
   for (const std::string_view kind : {"weighted", "attention"}) {
@@ -549,6 +552,9 @@ std::vector<std::string> Drawing::left_out() const {
   }
   for (const std::string& input : cannot_make_) {
     all.push_back(formatted("the optional input {}: it cannot be drawn", input));
+  }
+  if (!limits_.subnormals) {
+    all.emplace_back("subnormal numbers: no machine is named, and some flush them to zero");
   }
   if (kernel_.call_all) {
     all.emplace_back("memory layouts: a program gets its inputs as files");

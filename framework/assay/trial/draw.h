@@ -46,6 +46,7 @@ struct DrawLimits {
   std::int64_t elements = 1 << 16;  // of the largest input
   // Products of all sizes, for operators that multiply matrices.
   std::int64_t products = 1 << 20;
+  bool subnormals = true;  // subnormal numbers are drawn
   // The only sizes that are drawn, in the operator's order, such as {64, 1024}. Empty means all.
   std::vector<std::vector<std::int64_t>> sizes = {};
 };

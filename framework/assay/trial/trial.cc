@@ -20,13 +20,20 @@ using trial::Examined;
 using trial::Subject;
 using Clock = std::chrono::steady_clock;
 
+// Without a machine, nobody says if subnormal numbers are kept.
+trial::DrawLimits limits_of(const TrialOptions& options) {
+  trial::DrawLimits limits = options.limits;
+  limits.subnormals = limits.subnormals && options.request.machine != nullptr;
+  return limits;
+}
+
 class Trial {
  public:
   Trial(const Operator& op, const TrialKernel& kernel, const TrialOptions& options)
       : op_(op),
         kernel_(kernel),
         o_(options),
-        drawing_(op, kernel, options.dtypes, options.parameters, options.limits, options.seed) {
+        drawing_(op, kernel, options.dtypes, options.parameters, limits_of(options), options.seed) {
     report_.op = op.name;
     report_.kernel = kernel.name;
     report_.dtypes = drawing_.dtypes();
