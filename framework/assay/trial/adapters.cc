@@ -7,6 +7,8 @@
 
 #include "assay/base/text.h"
 #include "assay/base/words.h"
+#include "assay/machine/machine.h"
+#include "assay/op/operator.h"
 #include "assay/op/parameter.h"
 
 namespace assay::inline v0_2::trial {
@@ -117,17 +119,21 @@ std::vector<std::string> input_names(const Operator& op, std::size_t count) {
   return names;
 }
 
+TrialKernel kernel_of_all(const Operator& op) {
+  TrialKernel kernel;
+  kernel.takes_strides = kernel.takes_out_strides = true;
+  for (const OperatorInput& input : op.inputs) {
+    if (input.optional) kernel.sometimes.insert(input.name);
+  }
+  for (const Parameter& parameter : op.parameters) kernel.parameters.insert(parameter.name);
+  return kernel;
+}
+
 TrialKernel kernel_of_inputs(const Operator& op, std::size_t count) {
   std::size_t needed = 0;
   for (const OperatorInput& input : op.inputs) needed += input.optional ? 0 : 1;
   TrialKernel kernel;
   kernel.takes_strides = kernel.takes_out_strides = true;
-  if (count == 0) {  // a function of a KernelCall, which sees all inputs
-    for (const OperatorInput& input : op.inputs) {
-      if (input.optional) kernel.sometimes.insert(input.name);
-    }
-    return kernel;
-  }
   if (count < needed || count > op.inputs.size()) {
     refuse("the function has {}, but {} has {}", counted(static_cast<std::int64_t>(count), "input"),
            op.name, inputs_text(op));
@@ -275,13 +281,8 @@ const void* input_pointer(const KernelCall& call, const std::string& name) {
 namespace assay::inline v0_2 {
 
 TrialKernel emulated_kernel(const Operator& op, const Machine& machine) {
-  TrialKernel kernel;
+  TrialKernel kernel = trial::kernel_of_all(op);
   kernel.name = formatted("the emulated machine {}", machine.name);
-  for (const Parameter& parameter : op.parameters) kernel.parameters.insert(parameter.name);
-  for (const OperatorInput& input : op.inputs) {
-    if (input.optional) kernel.sometimes.insert(input.name);
-  }
-  kernel.takes_strides = kernel.takes_out_strides = true;
   kernel.call = [&machine](const KernelCall& call) {
     Case c = call.test_case;
     c.attributes["output_dtype"] = std::string(call.output.format->name);

@@ -16,10 +16,13 @@
 #include <utility>
 #include <vector>
 
-#include "assay/op/operator.h"
 #include "assay/trial/kernel.h"
 
 namespace assay::inline v0_2 {
+
+// Declared in op/operator.h and machine/machine.h, which most tests of kernels need not compile.
+struct Operator;
+struct Machine;
 
 namespace trial {
 
@@ -27,6 +30,8 @@ namespace trial {
 // inputs are there if the others are fewer than `count`. Throws Refusal, which lists the inputs, if
 // the operator cannot be called with this number.
 TrialKernel kernel_of_inputs(const Operator& op, std::size_t count);
+// Returns a kernel that takes all inputs and all parameters of the operator.
+TrialKernel kernel_of_all(const Operator& op);
 // Returns the names of the first `count` inputs.
 std::vector<std::string> input_names(const Operator& op, std::size_t count);
 
@@ -267,9 +272,8 @@ TrialKernel kernel_of(F& f, const Operator& op) {
   } else if constexpr (std::is_same_v<std::remove_cv_t<F>, TrialKernel>) {
     return f;
   } else if constexpr (std::is_invocable_v<F&, const KernelCall&>) {
-    TrialKernel kernel = trial::kernel_of_inputs(op, 0);
+    TrialKernel kernel = trial::kernel_of_all(op);
     kernel.call = [&f](const KernelCall& call) { f(call); };
-    for (const Parameter& parameter : op.parameters) kernel.parameters.insert(parameter.name);
     return kernel;
   } else if constexpr (trial::inputs_before_output<F>() <= trial::kMostInputs) {
     constexpr std::size_t kCount = trial::inputs_before_output<F>();

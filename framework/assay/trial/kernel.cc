@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "assay/base/text.h"
+#include "assay/cases/case.h"
 
 namespace assay::inline v0_2 {
 
@@ -39,5 +40,14 @@ const TensorView& KernelCall::input(const std::string& name) const {
   }
   return found->second;
 }
+
+std::optional<std::string> KernelCall::text(std::string_view name) const {
+  return test_case.text(name);
+}
+std::optional<std::int64_t> KernelCall::integer(std::string_view name) const {
+  return test_case.integer(name);
+}
+std::optional<double> KernelCall::real(std::string_view name) const { return test_case.real(name); }
+std::optional<bool> KernelCall::flag(std::string_view name) const { return test_case.flag(name); }
 
 }  // namespace assay

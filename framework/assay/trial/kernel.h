@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <stdexcept>
@@ -14,9 +15,12 @@
 #include <vector>
 
 #include "assay/base/error.h"
-#include "assay/cases/case.h"
+#include "assay/tensor/tensor.h"
 
 namespace assay::inline v0_2 {
+
+// Declared in cases/case.h, which most tests of kernels need not compile.
+struct Case;
 
 // A view of memory that a kernel writes to.
 struct MutableTensorView {
@@ -60,7 +64,7 @@ class NotSupported : public std::runtime_error {
 
 // One call of a kernel: the inputs by name, the operator's attributes, and the output to write.
 struct KernelCall {
-  // The case without its tensors: operator and attributes.
+  // The case without its tensors: operator and attributes (assay/case.h).
   const Case& test_case;
   std::map<std::string, TensorView> inputs;
   MutableTensorView output;
@@ -68,6 +72,12 @@ struct KernelCall {
   // Returns an input. Throws Refusal if the call does not have it.
   const TensorView& input(const std::string& name) const;
   bool has(const std::string& name) const { return inputs.count(name) != 0; }
+  // Return the value of an attribute, such as a parameter of the operator, or nothing if the case
+  // does not have it. Throw Refusal if the attribute has another type.
+  std::optional<std::string> text(std::string_view name) const;
+  std::optional<std::int64_t> integer(std::string_view name) const;
+  std::optional<double> real(std::string_view name) const;
+  std::optional<bool> flag(std::string_view name) const;
 };
 
 // The end of a call.

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/cases/case.h"
 #include "assay/trial/kernel.h"
 
 namespace assay::zoo {
