@@ -328,7 +328,10 @@ std::string type_name(const py::handle& object) {
 }
 
 py::array new_numpy(const char* dtype, const std::vector<std::int64_t>& shape) {
-  return numpy().attr("empty")(py::tuple(py::cast(shape)), dtype).cast<py::array>();
+  // The function of the first call, which the module makes when it is loaded. A user's function may
+  // replace numpy.empty later. The object is never freed, because the interpreter ends before it.
+  static const py::object& empty = *new py::object(numpy().attr("empty"));
+  return empty(py::tuple(py::cast(shape)), dtype).cast<py::array>();
 }
 
 Array own(Tensor tensor) {
@@ -398,6 +401,7 @@ Array named_array(const std::string& name, const py::object& object,
 }
 
 void define_arrays(py::module_& m) {
+  (void)new_numpy("uint8", {0});
   py::class_<Array>(
       m, "Tensor",
       "Bit patterns with the name of their format, which share the memory that they came from.")

@@ -116,8 +116,8 @@ TEST_F(TrialCommand, AFolderOfCasesIsOneStart) {
 TEST_F(TrialCommand, RawFilesAndNamedInputs) {
   const Ran ran = run(
       "assay trial add --dtype bfloat16 --as bin --max-elements 8 --draws 1 --json r.json -- sh -c "
-      "'cp {input:a} {output}; echo {dtype} {shape} {dtype:output} {input:b} >> "
-      "\"$OLDPWD/said\"; exit 0'");
+      "'test {dtype}{dtype:output} = bfloat16bfloat16 && test -n {shape} && test -f {input:b} && "
+      "cp {input:a} {output}'");
   EXPECT_THAT(ran, Exits(1));
   EXPECT_EQ(failure()["finding"], "wrong result");
   EXPECT_THAT(failure()["reduced"].get<std::string>(), StartsWith("a=bfloat16["));
