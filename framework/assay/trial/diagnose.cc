@@ -81,7 +81,10 @@ class Diagnosis {
     const Tensor exact = golden_result(subject_.test_case, 1);
     if (before.format().is_complex()) return;
     for (const Dimension& dimension : dimensions_of(subject_.test_case)) {
-      for (const auto& [name, axis] : dimension.places) {
+      for (const auto& place : dimension.places) {
+        // A structured binding cannot be captured by clang 14.
+        const std::string& name = place.first;
+        const std::size_t axis = place.second;
         const Tensor& input = subject_.test_case.input(name);
         const std::int64_t n = dimension.extent;
         if (input.size() > kMost || n < 2) continue;

@@ -263,7 +263,7 @@ Drawing::Drawing(const Operator& op, const TrialKernel& kernel, std::vector<std:
       if (!varies(parameter)) continue;
       for (const std::string& value : parameter.tried) {
         // The fourth sizes are square.
-        for (const std::size_t i : {0, 1, 3}) {
+        for (const std::size_t i : {std::size_t{0}, std::size_t{1}, std::size_t{3}}) {
           if (i >= sizes.size()) continue;
           Draw draw = with(sizes[i], normal, true);
           draw.recipe.attributes[parameter.name] = attribute_of(parameter, value);
