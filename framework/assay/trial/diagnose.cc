@@ -102,10 +102,9 @@ class Diagnosis {
               "the input {} has no influence on most of the output, which depends on it", name));
           break;
         }
-        std::int64_t first = n;
         if (ignores(n - 1, n)) {
           std::int64_t low = 0;  // [low, n) has an influence
-          first = n - 1;
+          std::int64_t first = n - 1;
           while (first - low > 1) {
             const std::int64_t middle = low + (first - low) / 2;
             (ignores(middle, n) ? first : low) = middle;

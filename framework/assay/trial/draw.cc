@@ -185,7 +185,7 @@ Drawing::Drawing(const Operator& op, const TrialKernel& kernel, std::vector<std:
       kernel_(kernel),
       dtypes_(std::move(dtypes)),
       fixed_(std::move(fixed)),
-      limits_(limits),
+      limits_(std::move(limits)),
       seed_(seed) {
   if (op.generate == nullptr) {
     refuse("the operator '{}' has no `generate`, so a trial cannot draw its inputs", op.name);
@@ -294,8 +294,7 @@ Drawing::Drawing(const Operator& op, const TrialKernel& kernel, std::vector<std:
 
 bool Drawing::can_make(const Draw& draw) const {
   try {
-    Draw small = draw;
-    (void)make(small);
+    (void)make(draw);
     return true;
   } catch (const Refusal&) {
     return false;
