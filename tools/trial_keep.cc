@@ -5,6 +5,7 @@
 #include "assay/base/file.h"
 #include "assay/base/printable.h"
 #include "assay/base/text.h"
+#include "assay/report/trial_text.h"
 #include "assay/datasets/checks/file_error.h"
 #include "assay/datasets/store/dataset_file.h"
 
@@ -48,16 +49,7 @@ void check_keep_folder(const std::string& folder) {
 }
 
 std::string test_source(const TrialReport& report, const TrialFailure& failure) {
-  std::string options;
-  if (!report.machine.empty())
-    options += formatted("\n                  .machine(\"{}\")", report.machine);
-  for (const std::string& standard : report.standards) {
-    options += formatted("\n                  .standard(\"{}\")", standard);
-  }
-  if (report.rtol) options += formatted("\n                  .rtol({})", *report.rtol);
-  if (report.atol) options += formatted("\n                  .atol({})", *report.atol);
-  if (report.contract.unordered) options += "\n                  .unordered()";
-  if (report.contract.batch_invariant) options += "\n                  .batch_invariant()";
+  const std::string options = matcher_options(report, "\n                  ");
   return formatted(
       "// Repeats a failure that `assay trial` found. {}: {}\n"
       "#include <assay/matchers.h>\n"

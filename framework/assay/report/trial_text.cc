@@ -5,22 +5,65 @@
 namespace assay::inline v0_2 {
 namespace {
 
+// Returns Python's keywords for the options that decide the verdict.
+std::string python_options(const TrialReport& report) {
+  std::string text;
+  const auto add = [&](std::string_view name, const std::string& value) {
+    text += formatted(", {}={}", name, value);
+  };
+  const auto quoted = [](const std::string& word) { return "\"" + word + "\""; };
+  if (!report.machine.empty()) add("machine", quoted(report.machine));
+  for (const std::string& standard : report.standards) add("standard", quoted(standard));
+  if (report.rtol) add("rtol", number_text(*report.rtol));
+  if (report.atol) add("atol", number_text(*report.atol));
+  if (report.contract.unordered) add("unordered", "True");
+  if (report.contract.batch_invariant) add("batch_invariant", "True");
+  if (report.contract.isolated) add("isolated", "True");
+  return text;
+}
+
 // Returns the line that repeats a failure with its reduced input.
 std::string repeat_text(const TrialReport& report, const TrialFailure& failure, TrialDoor door) {
   if (!failure.repeat.empty()) return failure.repeat;
   switch (door) {
     case TrialDoor::kMatcher:
-      return formatted("EXPECT_THAT(KERNEL, PassesTrial(\"{}\").on(\"{}\"));", report.op,
-                       failure.reduced);
+      return formatted("EXPECT_THAT(KERNEL, PassesTrial(\"{}\"){}.on(\"{}\"));", report.op,
+                       matcher_options(report, ""), failure.reduced);
     case TrialDoor::kPython:
-      return formatted("assay.trial(KERNEL, \"{}\", on=\"{}\")", report.op, failure.reduced);
+      return formatted("assay.trial(KERNEL, \"{}\"{}, on=\"{}\")", report.op,
+                       python_options(report), failure.reduced);
     case TrialDoor::kCommandLine:
       break;
   }
   return formatted("assay trial {} --on {} -- ...", report.op, shell_word(failure.reduced));
 }
 
+// Returns the element that is farthest outside its bound, with its values, or an empty string.
+std::string worst_text(const TrialFailure& failure) {
+  const Verdict* verdict = failure.report ? failure.report->deciding_verdict() : nullptr;
+  if (verdict == nullptr || verdict->worst.empty()) return "";
+  const Mismatch& worst = verdict->worst.front();
+  return formatted("element {}: actual {}, expected {}, error {}, bound {}",
+                   shape_text(worst.index), number_text(worst.actual), number_text(worst.expected),
+                   short_number(worst.error, 4), short_number(worst.bound, 4));
+}
+
 }  // namespace
+
+std::string matcher_options(const TrialReport& report, std::string_view separator) {
+  std::string text;
+  const auto add = [&](const std::string& option) { text += formatted("{}{}", separator, option); };
+  if (!report.machine.empty()) add(formatted(".machine(\"{}\")", report.machine));
+  for (const std::string& standard : report.standards) {
+    add(formatted(".standard(\"{}\")", standard));
+  }
+  if (report.rtol) add(formatted(".rtol({})", *report.rtol));
+  if (report.atol) add(formatted(".atol({})", *report.atol));
+  if (report.contract.unordered) add(".unordered()");
+  if (report.contract.batch_invariant) add(".batch_invariant()");
+  if (report.contract.isolated) add(".isolated()");
+  return text;
+}
 
 std::string trial_text(const TrialReport& report, TrialDoor door) {
   std::string text;
@@ -33,6 +76,9 @@ std::string trial_text(const TrialReport& report, TrialDoor door) {
   if (report.was_interrupted) text += "; the trial was interrupted";
   for (const TrialFailure& failure : report.failures) {
     text += formatted("\n{}: {}", finding_word(failure.finding), failure.text);
+    if (const std::string worst = worst_text(failure); !worst.empty()) {
+      text += formatted("\n  {}", worst);
+    }
     for (const std::string& cause : failure.causes) text += formatted("\n  cause: {}", cause);
     // A longer line would hide the rest. The draw's number repeats it, too.
     constexpr std::size_t kLongest = 2000;

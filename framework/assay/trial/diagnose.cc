@@ -222,15 +222,15 @@ class Diagnosis {
   const Subject& subject_;
 };
 
-// Returns the dimension whose extent cannot be one less, in words.
+// Returns the sizes of the reduced input, none of which can be one less.
 std::string size_text(const Subject& reduced) {
   std::string text;
   for (const Dimension& dimension : dimensions_of(reduced.test_case)) {
     if (dimension.extent < 2) continue;
-    text += formatted("{}{} is {} or more", text.empty() ? "" : " and ", dimension.name,
+    text += formatted("{}{} = {}", text.empty() ? "" : " and ", dimension.name,
                       grouped(dimension.extent));
   }
-  return text.empty() ? "" : "inputs fail if " + text + ", and pass with one less";
+  return text.empty() ? "" : "the smallest input that fails has " + text;
 }
 
 }  // namespace
@@ -268,7 +268,12 @@ std::vector<std::string> diagnose(const TrialKernel& kernel, const TrialContract
   if (const std::string sizes = is_minimal ? size_text(reduced) : ""; !sizes.empty()) {
     said.push_back(sizes);
   }
-  return said;
+  // Several dimensions of an input may say the same.
+  std::vector<std::string> once;
+  for (std::string& sentence : said) {
+    if (std::ranges::find(once, sentence) == once.end()) once.push_back(std::move(sentence));
+  }
+  return once;
 }
 
 }  // namespace assay::trial

@@ -20,8 +20,8 @@ Tensor output_of(const TrialKernel& kernel, const FloatEnvironment& environment,
 // - Inputs, or parts of them, that have no influence on the output although the exact result
 //   depends on them: "elements 1 024 and later of dimension 1 of x have no influence on the output"
 // - another value of a parameter for which the output is right: "the output is right for axis=0"
-// - the size from which on the kernel fails: "it fails from 1 025 on for dimension 1 of x, and
-//   passes for 1 024"
+// - the sizes of the smallest input that fails: "the smallest input that fails has dimension 1 of
+//   x = 1 025"
 std::vector<std::string> diagnose(const TrialKernel& kernel, const TrialContract& contract,
                                   const GateRequest& request, const FloatEnvironment& environment,
                                   TrialFinding finding, const Subject& failing,

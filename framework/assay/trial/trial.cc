@@ -20,6 +20,21 @@ using trial::Examined;
 using trial::Subject;
 using Clock = std::chrono::steady_clock;
 
+// Returns the text with "[...]" for each shape in it, so that equal reasons are counted together.
+std::string without_shapes(const std::string& text) {
+  std::string out;
+  bool is_inside = false;
+  for (const char c : text) {
+    if (c == ']') is_inside = false;
+    if (!is_inside) out += c;
+    if (c == '[') {
+      is_inside = true;
+      out += "...";
+    }
+  }
+  return out;
+}
+
 // Without a machine, nobody says if subnormal numbers are kept.
 trial::DrawLimits limits_of(const TrialOptions& options) {
   trial::DrawLimits limits = options.limits;
@@ -191,7 +206,7 @@ class Trial {
       try {
         examinations[at].emplace(kernel_, o_.contract, o_.request, subject_of(*draws[at]));
       } catch (const Refusal& e) {
-        refusals[at] = "the operator's reference refuses the input";
+        refusals[at] = "the operator refuses the input: " + without_shapes(e.reason());
       }
     });
     if (kernel_.call_all) {

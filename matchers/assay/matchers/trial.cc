@@ -15,7 +15,7 @@ namespace assay::inline v0_2 {
 struct PassesTrialMatcher::Settings {
   std::string op;
   TrialOptions options = {};
-  std::string output_dtype = {};
+  std::string output_dtype = {}, machine = {};
   std::map<std::string, std::string> parameters = {};
   bool aligned = false, contiguous = false, nonempty = false;
   int least_rank = 0, most_rank = 0;
@@ -67,7 +67,7 @@ PassesTrialMatcher PassesTrialMatcher::max_elements(std::int64_t elements) const
   });
 }
 PassesTrialMatcher PassesTrialMatcher::machine(std::string_view name) const {
-  return with([&](Settings& s) { s.options.request.machine = &machine_named(name); });
+  return with([&](Settings& s) { s.machine = name; });
 }
 PassesTrialMatcher PassesTrialMatcher::standard(std::string_view name) const {
   return with([&](Settings& s) { s.options.request.bounds.standards.emplace_back(name); });
@@ -122,6 +122,7 @@ bool PassesTrialMatcher::match(const std::function<TrialKernel(const Operator&)>
     }
     TrialKernel kernel = make(*op);
     TrialOptions options = settings_->options;
+    if (!settings_->machine.empty()) options.request.machine = &machine_named(settings_->machine);
     for (const auto& [name, text] : settings_->parameters) {
       options.parameters[name] = trial_parameter(*op, name, text);
     }
