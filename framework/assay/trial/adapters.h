@@ -73,9 +73,7 @@ inline constexpr std::size_t kMostInputs = 6;
 // Returns the number of views that a function takes before the output, or kMostInputs + 1.
 template <typename F, std::size_t kCount = 1>
 constexpr std::size_t inputs_before_output() {
-  if constexpr (kCount > kMostInputs) {
-    return kCount;
-  } else if constexpr (writes_output<F>(std::make_index_sequence<kCount>())) {
+  if constexpr (kCount > kMostInputs || writes_output<F>(std::make_index_sequence<kCount>())) {
     return kCount;
   } else {
     return inputs_before_output<F, kCount + 1>();
@@ -83,9 +81,7 @@ constexpr std::size_t inputs_before_output() {
 }
 template <typename F, std::size_t kCount = 1>
 constexpr std::size_t inputs_of_result() {
-  if constexpr (kCount > kMostInputs) {
-    return kCount;
-  } else if constexpr (returns_output<F>(std::make_index_sequence<kCount>())) {
+  if constexpr (kCount > kMostInputs || returns_output<F>(std::make_index_sequence<kCount>())) {
     return kCount;
   } else {
     return inputs_of_result<F, kCount + 1>();

@@ -432,7 +432,7 @@ Attribute trial_parameter(const Operator& op, const std::string& name, std::stri
   }
   Parameter with = *parameter;
   with.default_value = text;
-  const Attribute value = *default_value(with);
+  Attribute value = *default_value(with);
   const std::string problem =
       parameter_problem({.name = op.name, .parameters = {with}}, {{name, value}});
   if (!problem.empty()) refuse(problem);
