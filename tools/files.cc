@@ -111,8 +111,8 @@ CLI::Option* FileOptions::output_or_standard_output(CLI::Option* option) {
   return option->type_name("FILE");
 }
 
-CLI::Option* FileOptions::output_in_place(CLI::Option* option) {
-  outputs_.push_back({option, itself_if_a_file, true});
+CLI::Option* FileOptions::output_in_place(CLI::Option* option, std::string replaced) {
+  outputs_.push_back({option, itself_if_a_file, true, false, false, std::move(replaced)});
   return option->type_name("FILE");
 }
 
@@ -189,7 +189,9 @@ std::string FileOptions::clear(const CLI::App& command,
         for (const std::string& value : input.option->results()) {
           if (!input.reads(value, target.path)) continue;
           kept = true;
-          if (!target.output->in_place) refuse_input(value);
+          const std::string& replaced = target.output->replaced;
+          const bool is_replaced = replaced.empty() || input.option->get_name() == replaced;
+          if (!target.output->in_place || !is_replaced) refuse_input(value);
         }
       }
       for (const std::string& value : values) {

@@ -29,8 +29,9 @@ class FileOptions {
   CLI::Option* output(CLI::Option* option);
   // The value '-' means standard output. It is refused for options that are declared otherwise.
   CLI::Option* output_or_standard_output(CLI::Option* option);
-  // The output may also be the command's input, which is replaced when the new file is complete.
-  CLI::Option* output_in_place(CLI::Option* option);
+  // The output may also be the command's input, which is replaced when the new file is complete. If
+  // `replaced` names an option, the output may only be its file.
+  CLI::Option* output_in_place(CLI::Option* option, std::string replaced = {});
   // A folder for files of these names, and for folders if a name ends in '/'. The command is
   // responsible for the content of the folder.
   CLI::Option* output_folder(CLI::Option* option, std::vector<std::string> names);
@@ -53,6 +54,7 @@ class FileOptions {
     const CLI::Option* option;
     Files files;
     bool in_place = false, is_folder = false, takes_standard_output = false;
+    std::string replaced = {};  // the option whose file the output may be. Empty means any
   };
   struct Target {
     const Output* output;

@@ -402,7 +402,8 @@ void add_result_options(Context& context, CLI::App* command, TrialCommandOptions
   files.output_in_place(
       command->add_option("--out", o.out,
                           "Write the result as JSON during the run, too, so that --resume can "
-                          "continue it and --merge can join it."));
+                          "continue it and --merge can join it."),
+      "--resume");
   files.input(command->add_option("--resume", o.resume,
                                   "Continue the trial whose result is in this file."));
   command

@@ -75,6 +75,9 @@ class Options : public ProgramTest {
          {"g.h5", "rates.csv", "own.csv", "shard/campaign.txt"},
          {"--json", "--csv"}},
         {"report c.json", {"c.json"}, {"--html"}},
+        {"trial add --machine exact --emulate --draws 0 --max-elements 8" + standards,
+         {"own.json"},
+         {"--json", "--junit", "--html", "--out"}},
         {"study fma --repeats 1", {}, {"--json"}, "study fmma"},
         {"list standards", {}, {"--json"}, "list standarts"},
         {"identify g.h5", {"g.h5"}, {"--json", "--out"}},
@@ -175,7 +178,7 @@ TEST_F(Options, EveryOptionThatNamesAFileIsTested) {
       continue;
     }
     for (const char* input : {"--outputs", "--standards", "--from", "--published", "--table",
-                              "--baseline", "--known-failures"})
+                              "--baseline", "--known-failures", "--resume", "--merge"})
       std::erase(files, input);
     EXPECT_THAT(files, testing::UnorderedElementsAreArray(outputs)) << name;
   }

@@ -18,7 +18,7 @@ class Usage : public ProgramTest {};
 TEST_F(Usage, HelpNamesEverySubcommandAndTheExitCodes) {
   const Ran ran = run("assay --help");
   EXPECT_THAT(ran, Exits(0));
-  EXPECT_EQ(subcommands().size(), 24u);
+  EXPECT_EQ(subcommands().size(), 25u);
   EXPECT_THAT(
       ran.out,
       HasSubstr("Exit codes: 0 pass, 1 fail, 2 wrong usage or unreadable file, 3 not comparable,"));
@@ -114,7 +114,7 @@ TEST_F(Usage, UnknownSubcommandsAndOptionsGetASuggestion) {
   const Ran slip = run("assay gaet g.h5");
   EXPECT_THAT(slip, Code(2));
   EXPECT_THAT(slip.err, AllOf(StartsWith("error: unknown subcommand 'gaet': did you mean 'gate'?; "
-                                         "known: gate, compare, regate, "),
+                                         "known: gate, trial, compare, regate, "),
                               EndsWith(", completion, man\n")));
   EXPECT_THAT(run("assay frobnicate").err,
               StartsWith("error: unknown subcommand 'frobnicate'; known: gate, "));
