@@ -399,7 +399,7 @@ std::string problem_of_bounds(const DistributionSpec& spec) {
 }
 
 std::string problem_of_truncation(const DistributionSpec& spec) {
-  const std::string bounds = problem_of_bounds(spec);
+  std::string bounds = problem_of_bounds(spec);
   if (!bounds.empty()) return bounds;
   if (!(spec.get("deviation") > 0)) return "deviation must be above 0";
   const Truncation ends = truncation_of(spec);
@@ -425,7 +425,7 @@ std::string obstacle_of_axis(const DrawCall& call) {
 }
 
 std::string obstacle_of_outliers(const DrawCall& call) {
-  const std::string axis = obstacle_of_axis(call);
+  std::string axis = obstacle_of_axis(call);
   if (!axis.empty()) return axis;
   const Channels channels = along_axis(call);
   const Outliers outliers = outliers_of(call, channels.extent);
