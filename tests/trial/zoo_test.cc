@@ -314,7 +314,8 @@ TEST(Zoo, RightKernelsPass) {
       TrialReport report;
       try {
         report = run_trial(none.op, trial_kernel(none), options);
-      } catch (const Refusal&) {  // the operator does not take the dtype
+      } catch (const Refusal& e) {  // the operator does not take the dtype
+        EXPECT_NE(*dtype, 0) << op.name << ": " << e.what();
         continue;
       }
       for (const TrialFailure& failure : report.failures) {

@@ -528,9 +528,8 @@ std::vector<Bug> bugs() {
 
 TrialKernel trial_kernel(const Bug& bug) {
   const Operator& op = *find_operator(bug.op);
-  TrialKernel kernel = trial::kernel_of_inputs(op, 0);
+  TrialKernel kernel = trial::kernel_of_all(op);
   kernel.name = bug.name;
-  for (const Parameter& parameter : op.parameters) kernel.parameters.insert(parameter.name);
   kernel.call = bug.kernel;
   if (bug.returns_output) {
     kernel.returns_output = true;
