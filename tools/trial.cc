@@ -90,15 +90,6 @@ class InterruptFlag {
   struct sigaction before_ = {};
 };
 
-const Operator& operator_of(const TrialCommandOptions& o) {
-  const Operator* op = find_operator(o.op);
-  if (op == nullptr) {
-    refuse("unknown operator '{}'{}; `assay list operators` shows all", o.op,
-           did_you_mean(o.op, names_of(operators())));
-  }
-  return *op;
-}
-
 TrialKernel kernel_of(const Operator& op, const TrialCommandOptions& o, const Context& context) {
   TrialKernel kernel;
   if (o.emulate) {
@@ -286,7 +277,7 @@ int run_trial_command(const TrialCommandOptions& o, const Context& context) {
   if (!o.resume.empty() && (o.only || !o.on.empty())) {
     refuse("--resume continues a whole trial; leave out --only and --on");
   }
-  const Operator& op = operator_of(o);
+  const Operator& op = operator_named(o.op);
   const TrialKernel kernel = kernel_of(op, o, context);
   TrialOptions options = options_of(op, o);
   if (o.list) return list_draws(op, kernel, options, context);

@@ -178,6 +178,13 @@ const Operator* find_operator(std::string_view name) {
   return find_row(operators(), name, &Operator::name);
 }
 
+const Operator& operator_named(std::string_view name) {
+  const Operator* op = find_operator(name);
+  if (op != nullptr) return *op;
+  refuse("unknown operator '{}'{}; `assay list operators` shows all", name,
+         did_you_mean(name, names_of(operators())));
+}
+
 Tensor emulate(const Case& c, const Machine& machine, int threads) {
   const FloatEnvironment environment;
   const Operator& op = operator_of(c);

@@ -123,6 +123,9 @@ void register_operator(const Operator& row);
 std::span<const Operator> operators();
 // Returns the row of the operator, or nullptr if assay does not emulate it.
 const Operator* find_operator(std::string_view name);
+// Returns the row of the operator. Throws Refusal, which names the nearest known one, if there is
+// none.
+const Operator& operator_named(std::string_view name);
 
 // Runs the case's operator on a machine, in the case's output dtype. On machine `exact` it is the
 // reference, rounded to that dtype once. Throws Refusal, which names the case, for:

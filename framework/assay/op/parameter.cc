@@ -160,6 +160,12 @@ std::optional<Attribute> default_value(const Parameter& p) {
   return value;
 }
 
+Attribute parameter_value(const Parameter& parameter, std::string_view text) {
+  Parameter with = parameter;
+  with.default_value = text;
+  return *default_value(with);
+}
+
 bool is_case_attribute(std::string_view name) {
   return is_note(name) ||
          (name != "op" && find_row(known_attributes(), name, &KnownAttribute::name) != nullptr);

@@ -76,6 +76,9 @@ const Parameter* find_parameter(const Operator& op, std::string_view name);
 // Returns the default value, with the type that a case would use. Empty if there is no fixed
 // default. Throws Refusal if the row's text is not of the parameter's kind.
 std::optional<Attribute> default_value(const Parameter& parameter);
+// Returns the value of a text, with the type that a case would use. Throws Refusal if the text is
+// not of the parameter's kind.
+Attribute parameter_value(const Parameter& parameter, std::string_view text);
 
 // True if an attribute of this name describes a case without changing what its operator computes,
 // like tags, rtol, machine and notes (op/attributes.h). The output's dtype counts as one of them,

@@ -151,9 +151,7 @@ Subject parse_case(const Operator& op, std::string_view text) {
     } else if (name == "output") {
       subject.output = layout_named(value);
     } else if (const Parameter* parameter = find_parameter(op, name)) {
-      Parameter with = *parameter;
-      with.default_value = value;
-      c.attributes[name] = *default_value(with);
+      c.attributes[name] = parameter_value(*parameter, value);
     } else {
       refuse("the case's word '{}': {} has neither an input nor a parameter '{}'; inputs: {}", word,
              op.name, name, inputs_text(op));

@@ -147,9 +147,7 @@ class Diagnosis {
       for (const std::string& value : values) {
         if (value == now) continue;
         Case c = subject_.test_case;
-        Parameter with = parameter;
-        with.default_value = value;
-        c.attributes[parameter.name] = *default_value(with);
+        c.attributes[parameter.name] = parameter_value(parameter, value);
         if (is_right(c, output)) {
           said.push_back(formatted("the output is right for {}={}{}", parameter.name, value,
                                    now.empty() ? "" : formatted(", and the input has {}", now)));

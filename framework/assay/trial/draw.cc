@@ -49,12 +49,6 @@ std::string kinds_of(const Operator& op) {
   return kinds;
 }
 
-Attribute attribute_of(const Parameter& parameter, const std::string& text) {
-  Parameter with = parameter;
-  with.default_value = text;
-  return *default_value(with);
-}
-
 // The properties that a distribution of a draw must fit.
 struct Fit {
   const Format &format, &output;
@@ -266,7 +260,7 @@ Drawing::Drawing(const Operator& op, const TrialKernel& kernel, std::vector<std:
         for (const std::size_t i : {std::size_t{0}, std::size_t{1}, std::size_t{3}}) {
           if (i >= sizes.size()) continue;
           Draw draw = with(sizes[i], normal, true);
-          draw.recipe.attributes[parameter.name] = attribute_of(parameter, value);
+          draw.recipe.attributes[parameter.name] = parameter_value(parameter, value);
           add(std::move(draw));
         }
       }
@@ -335,7 +329,7 @@ Draw Drawing::base(const std::string& dtype) const {
   for (const Parameter& parameter : op_.parameters) {
     if (parameter.needed && draw.recipe.attributes.count(parameter.name) == 0 &&
         !parameter.tried.empty()) {
-      draw.recipe.attributes[parameter.name] = attribute_of(parameter, parameter.tried.front());
+      draw.recipe.attributes[parameter.name] = parameter_value(parameter, parameter.tried.front());
     }
   }
   return draw;
@@ -486,7 +480,7 @@ Draw Drawing::random(std::int64_t number, std::uint64_t attempt) const {
   for (const Parameter& parameter : op_.parameters) {
     if (!varies(parameter) || (!parameter.needed && random.index_below(2) == 0)) continue;
     const auto choice = static_cast<std::size_t>(random.index_below(std::ssize(parameter.tried)));
-    draw.recipe.attributes[parameter.name] = attribute_of(parameter, parameter.tried[choice]);
+    draw.recipe.attributes[parameter.name] = parameter_value(parameter, parameter.tried[choice]);
   }
 
   for (const std::string& input : kernel_.always) {

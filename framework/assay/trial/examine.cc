@@ -1,7 +1,6 @@
 #include "assay/trial/examine.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -92,7 +91,7 @@ struct CallMemory {
 // The state that one call left. It may lie in memory that is shared with a child process.
 struct CallResult {
   CallEnd::How how;
-  bool finished, is_wrong_shape;
+  bool finished;
   char text[400], outside[64], changed[64];
 
   template <std::size_t kSize>
@@ -143,7 +142,6 @@ struct Examination::State {
   std::vector<CallResult*> results = {};
   std::vector<std::byte*> outputs = {};  // contiguous copies
   std::optional<ChildEnd> child = {};
-  std::string not_supported = {};
 
   State(const TrialKernel& k, const TrialContract& t, const GateRequest& r, Subject s)
       : kernel(k), contract(t), request(r), subject(std::move(s)) {
@@ -235,8 +233,7 @@ struct Examination::State {
       } catch (const NotSupported& e) {
         end = {CallEnd::How::kNotSupported, e.what()};
       } catch (const WrongOutput& e) {
-        results[i]->is_wrong_shape = true;
-        end = {CallEnd::How::kThrew, e.what()};
+        end = {CallEnd::How::kWrongOutput, e.what()};
       } catch (const std::exception& e) {
         end = {CallEnd::How::kThrew, e.what()};
       } catch (...) {
@@ -283,8 +280,7 @@ struct Examination::State {
           if (row_step && i == *row_step) break;  // a single row need not be supported
           return Examined{.how = Examined::How::kNotSupported, .text = r.text};
         case CallEnd::How::kThrew:
-          return failed(r.is_wrong_shape ? TrialFinding::kWrongShape : TrialFinding::kThrew,
-                        formatted("{}{}", r.text, which(i)));
+          return failed(TrialFinding::kThrew, formatted("{}{}", r.text, which(i)));
         case CallEnd::How::kCrashed:
           return failed(TrialFinding::kCrashed, formatted("{}{}", r.text, which(i)));
         case CallEnd::How::kHung:
@@ -522,18 +518,24 @@ void Examination::ended(std::span<const CallEnd> ends) {
 Examined Examination::judge(bool patterns) { return state_->judged(patterns); }
 const Subject& Examination::subject() const { return state_->subject; }
 
+std::vector<CallEnd> ends_of(const TrialKernel& kernel, std::span<const KernelCall> calls) {
+  std::vector<CallEnd> ends;
+  while (!calls.empty()) {
+    const std::size_t n = std::min(kernel.together, calls.size());
+    const std::vector<CallEnd> some = kernel.call_all(calls.first(n));
+    ends.insert(ends.end(), some.begin(), some.end());
+    calls = calls.subspan(n);
+  }
+  return ends;
+}
+
 Examined examine(const TrialKernel& kernel, const TrialContract& contract,
                  const GateRequest& request, const FloatEnvironment& environment, Subject subject,
                  bool patterns) {
   Examination examination(kernel, contract, request, std::move(subject));
   if (kernel.call_all) {
     const std::vector<KernelCall> calls = examination.calls();
-    std::vector<CallEnd> ends;
-    for (std::size_t i = 0; i < calls.size(); i += kernel.together) {
-      const std::size_t n = std::min(kernel.together, calls.size() - i);
-      const std::vector<CallEnd> some = kernel.call_all(std::span(calls).subspan(i, n));
-      ends.insert(ends.end(), some.begin(), some.end());
-    }
+    const std::vector<CallEnd> ends = ends_of(kernel, calls);
     examination.ended(ends);
   } else {
     examination.call(environment);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -96,6 +97,10 @@ class Examination {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// Makes calls for a kernel that takes several calls together, in groups of that size. Returns how
+// they ended.
+std::vector<CallEnd> ends_of(const TrialKernel& kernel, std::span<const KernelCall> calls);
 
 // Examines at once: prepares, calls and judges.
 Examined examine(const TrialKernel& kernel, const TrialContract& contract,

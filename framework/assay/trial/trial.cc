@@ -253,13 +253,7 @@ class Trial {
         ++counts.back();
       }
     }
-    std::vector<CallEnd> ends;
-    for (std::size_t i = 0; i < calls.size(); i += kernel_.together) {
-      const std::size_t n = std::min(kernel_.together, calls.size() - i);
-      for (CallEnd& end : kernel_.call_all(std::span(calls).subspan(i, n))) {
-        ends.push_back(std::move(end));
-      }
-    }
+    const std::vector<CallEnd> ends = trial::ends_of(kernel_, calls);
     std::size_t first = 0;
     for (std::size_t i = 0; i < examinations.size(); ++i) {
       if (examinations[i]) examinations[i]->ended(std::span(ends).subspan(first, counts[i]));
@@ -430,11 +424,9 @@ Attribute trial_parameter(const Operator& op, const std::string& name, std::stri
     refuse("{} has no parameter '{}'{}", op.name, name,
            did_you_mean(name, names_of(op.parameters)));
   }
-  Parameter with = *parameter;
-  with.default_value = text;
-  Attribute value = *default_value(with);
+  Attribute value = parameter_value(*parameter, text);
   const std::string problem =
-      parameter_problem({.name = op.name, .parameters = {with}}, {{name, value}});
+      parameter_problem({.name = op.name, .parameters = {*parameter}}, {{name, value}});
   if (!problem.empty()) refuse(problem);
   return value;
 }
@@ -442,11 +434,7 @@ Attribute trial_parameter(const Operator& op, const std::string& name, std::stri
 TrialReport run_trial(std::string_view name, const TrialKernel& kernel,
                       const TrialOptions& options) {
   const FloatEnvironment environment;
-  const Operator* op = find_operator(name);
-  if (op == nullptr) {
-    refuse("unknown operator '{}'{}; `assay list operators` shows all", name,
-           did_you_mean(name, names_of(operators())));
-  }
+  const Operator& op = operator_named(name);
   if (options.shards < 1 || options.shard < 0 || options.shard >= options.shards) {
     refuse("shard {} of {}: the number must be from 0 to the number of shards less 1",
            options.shard, options.shards);
@@ -457,12 +445,12 @@ TrialReport run_trial(std::string_view name, const TrialKernel& kernel,
   }
   check_request(options.request.bounds);
   for (const auto& [parameter, value] : options.parameters) {
-    (void)trial_parameter(*op, parameter, attribute_text(value));
+    (void)trial_parameter(op, parameter, attribute_text(value));
   }
   TrialOptions asked = options;
   // A right result is NaN wherever the exact one is, also under a tolerance that the user gives.
   if (!asked.request.bounds.equal_nan) asked.request.bounds.equal_nan = true;
-  return Trial(*op, kernel, asked).run();
+  return Trial(op, kernel, asked).run();
 }
 
 void check_same_trial(const TrialReport& a, const TrialReport& b) {

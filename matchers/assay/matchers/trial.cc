@@ -115,16 +115,12 @@ PassesTrialMatcher PassesTrialMatcher::on(std::string_view case_text) const {
 bool PassesTrialMatcher::match(const std::function<TrialKernel(const Operator&)>& make,
                                testing::MatchResultListener* listener) const {
   try {
-    const Operator* op = find_operator(settings_->op);
-    if (op == nullptr) {
-      refuse("unknown operator '{}'{}; `assay list operators` shows all", settings_->op,
-             did_you_mean(settings_->op, names_of(operators())));
-    }
-    TrialKernel kernel = make(*op);
+    const Operator& op = operator_named(settings_->op);
+    TrialKernel kernel = make(op);
     TrialOptions options = settings_->options;
     if (!settings_->machine.empty()) options.request.machine = &machine_named(settings_->machine);
     for (const auto& [name, text] : settings_->parameters) {
-      options.parameters[name] = trial_parameter(*op, name, text);
+      options.parameters[name] = trial_parameter(op, name, text);
     }
     if (!settings_->output_dtype.empty()) kernel.output_dtype = settings_->output_dtype;
     if (settings_->aligned) kernel.takes_offsets = false;
