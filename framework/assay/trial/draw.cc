@@ -409,16 +409,23 @@ void Drawing::add_classes(Draw& draw) const {
   draw.classes.emplace_back("layouts", formatted("{} output", layout_word(draw.output)));
 }
 
-Draw Drawing::at(std::int64_t number) const {
-  if (number < listed()) return list_[static_cast<std::size_t>(number)];
+Drawing::Made Drawing::made(std::int64_t number) const {
+  if (number < listed()) {
+    const Draw& draw = list_[static_cast<std::size_t>(number)];
+    return {draw, make(draw)};
+  }
   constexpr std::uint64_t kAttempts = 32;
   for (std::uint64_t attempt = 0; attempt < kAttempts; ++attempt) {
     Draw draw = random(number, attempt);
-    if (can_make(draw)) return draw;
+    try {
+      Case test_case = make(draw);
+      return {std::move(draw), std::move(test_case)};
+    } catch (const Refusal&) {  // the next attempt draws another one
+    }
   }
   Draw last = random(number, 0);
-  (void)make(last);  // which says why
-  return last;
+  Case test_case = make(last);  // which says why
+  return {std::move(last), std::move(test_case)};
 }
 
 std::vector<std::int64_t> Drawing::random_sizes(Random& random) const {

@@ -62,10 +62,17 @@ class Drawing {
 
   // Returns the number of draws of the fixed list.
   std::int64_t listed() const { return static_cast<std::int64_t>(list_.size()); }
-  // Returns draw `number`, which is listed if the number is below listed(). If the operator refuses
-  // a draw, for example because blocks of scales need a matrix, another one is drawn in its place.
-  // Throws Refusal if it refuses all.
-  Draw at(std::int64_t number) const;
+  // A draw and its case.
+  struct Made {
+    Draw draw;
+    Case test_case;
+  };
+  // Returns draw `number`, which is listed if the number is below listed(), with its case. If the
+  // operator refuses a draw, for example because blocks of scales need a matrix, another one is
+  // drawn in its place. Throws Refusal if it refuses all.
+  Made made(std::int64_t number) const;
+  // Returns the draw without its case. Throws as made() does.
+  Draw at(std::int64_t number) const { return made(number).draw; }
   // Returns the case of a draw. `seed_step` other than 0 gives other values in the same shapes.
   Case make(const Draw& draw, std::uint64_t seed_step = 0) const;
 

@@ -208,8 +208,8 @@ struct Examination::State {
     CallResult::put(result.text, end.text);
     if (end.how == CallEnd::How::kDone) {
       const Step& step = steps[i];
-      const Tensor output = step.memory->output->elements();
-      std::memcpy(outputs[i], output.bytes(), output.byte_count());
+      const MutableTensorView view = step.memory->output->view();
+      copy_elements(view, {outputs[i], view.format, view.shape, contiguous_strides(view.shape)});
       CallResult::put(result.outside, step.memory->output->first_change_outside(step.fill));
       for (const auto& [name, memory] : step.memory->inputs) {
         const std::vector<std::byte>& written = step.memory->written.at(name);

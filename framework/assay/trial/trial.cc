@@ -182,8 +182,8 @@ class Trial {
                         static_cast<std::int64_t>(report_.failures.size()), is_shrinking});
   }
 
-  Subject subject_of(const Draw& draw) const {
-    Subject subject{.test_case = drawing_.make(draw),
+  Subject subject_of(const Draw& draw, Case test_case) const {
+    Subject subject{.test_case = std::move(test_case),
                     .inputs = draw.inputs,
                     .output = draw.output,
                     .row = draw.recipe.seed};
@@ -202,9 +202,11 @@ class Trial {
     parallel_for(count_of, o_.threads, [&](std::int64_t i) {
       const FloatEnvironment environment;
       const auto at = static_cast<std::size_t>(i);
-      draws[at] = drawing_.at(numbers[at]);
+      trial::Drawing::Made made = drawing_.made(numbers[at]);
+      draws[at] = std::move(made.draw);
       try {
-        examinations[at].emplace(kernel_, o_.contract, o_.request, subject_of(*draws[at]));
+        examinations[at].emplace(kernel_, o_.contract, o_.request,
+                                 subject_of(*draws[at], std::move(made.test_case)));
       } catch (const Refusal& e) {
         refusals[at] = "the operator refuses the input: " + without_shapes(e.reason());
       }
@@ -301,7 +303,7 @@ class Trial {
     trial::Remake remake{draw.recipe.sizes, [&](const std::vector<std::int64_t>& sizes) {
                            Draw other = draw;
                            other.recipe.sizes = sizes;
-                           return subject_of(other);
+                           return subject_of(other, drawing_.make(other));
                          }};
     const auto end = Clock::now() + std::chrono::duration<double>(o_.shrink_seconds);
     const trial::Shrunk shrunk = trial::shrink(
