@@ -5,9 +5,9 @@
 #include "assay/base/file.h"
 #include "assay/base/printable.h"
 #include "assay/base/text.h"
-#include "assay/report/trial_text.h"
 #include "assay/datasets/checks/file_error.h"
 #include "assay/datasets/store/dataset_file.h"
+#include "assay/report/trial_text.h"
 
 namespace assay::inline v0_2::tools {
 namespace {
