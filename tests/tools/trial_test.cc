@@ -170,9 +170,11 @@ TEST_F(TrialCommand, FailuresAreKept) {
 }
 
 TEST_F(TrialCommand, AnInterruptKeepsWhatWasFound) {
-  const Ran ran = run(std::string("timeout -s INT 3 assay trial softmax --draws 100000 --rank 1-2 "
-                                  "--max-elements 40 --out r.json -- ") +
-                      kScript + "right {inputs} {output}");
+  const Ran ran =
+      run(std::string("export INTERRUPTED=$PWD/pid; echo 'echo $$ > pid; exec \"$@\"' > keep_pid; "
+                      "sh keep_pid assay trial softmax --draws 100000 --rank 1-2 --max-elements 40 "
+                      "--out r.json -- ") +
+          kScript + "interrupts {inputs} {output}");
   EXPECT_THAT(ran.out, HasSubstr("; the trial was interrupted"));
   EXPECT_THAT(ran.err, EndsWith("note: add --resume r.json to continue\n"));
   EXPECT_EQ(json("r.json")["was_interrupted"], true);
