@@ -54,8 +54,12 @@ TrialKernel one_of(std::vector<TrialKernel> kernels);
 double argument_value(const KernelCall& call, const std::string& name);
 const void* input_pointer(const KernelCall& call, const std::string& name);
 
+// The type of any input, whatever its number. nvcc does not expand a pack of numbers in an alias
+// that does not use them.
 template <std::size_t>
-using InputView = const TensorView&;
+struct InputView {
+  using Type = const TensorView&;
+};
 
 // Stands for an output. A MutableTensorView itself would also be taken for one more input.
 struct OutputProbe {
@@ -63,11 +67,11 @@ struct OutputProbe {
 };
 template <typename F, std::size_t... kInputs>
 constexpr bool writes_output(std::index_sequence<kInputs...>) {
-  return std::is_invocable_v<F&, InputView<kInputs>..., OutputProbe>;
+  return std::is_invocable_v<F&, typename InputView<kInputs>::Type..., OutputProbe>;
 }
 template <typename F, std::size_t... kInputs>
 constexpr bool returns_output(std::index_sequence<kInputs...>) {
-  return std::is_invocable_v<F&, InputView<kInputs>...>;
+  return std::is_invocable_v<F&, typename InputView<kInputs>::Type...>;
 }
 inline constexpr std::size_t kMostInputs = 6;
 // Returns the number of views that a function takes before the output, or kMostInputs + 1.

@@ -60,12 +60,12 @@ Memory::Plan Memory::plan(const Format& format, const Shape& shape, Layout layou
   return plan;
 }
 
-Memory::Memory(Plan plan)
+Memory::Memory(const Plan& plan)
     : format_(plan.format),
-      shape_(std::move(plan.shape)),
-      strides_(std::move(plan.strides)),
+      shape_(plan.shape),
+      strides_(plan.strides),
       first_(plan.first),
-      runs_(std::move(plan.runs)),
+      runs_(plan.runs),
       count_(plan.count),
       memory_(plan.count) {}
 

@@ -44,7 +44,7 @@ class Memory {
   SharedMemory memory_;
 
   struct Plan;
-  explicit Memory(Plan plan);
+  explicit Memory(const Plan& plan);
   static Plan plan(const Format& format, const Shape& shape, Layout layout);
 };
 
