@@ -19,6 +19,8 @@ set(assay_framework_headers
   assay/tensor/eigen.h
   assay/tensor/mdspan.h
   assay/trial.h)
+set(assay_cuda_headers
+  assay/cuda.h)
 set(assay_datasets_headers
   assay/dataset_tests.h
   assay/datasets.h)

@@ -6,6 +6,7 @@
 #include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
+#include "assay/cuda.h"
 #include "assay/tensor/dlpack.h"
 
 namespace assay::inline v0_2::python {
@@ -161,6 +162,7 @@ Array of_numpy(py::array array, const std::optional<std::string>& dtype) {
 
 // Takes the tensor out of a DLPack capsule. Renames the capsule, as DLPack requires, so that nobody
 // else takes the tensor.
+// The tensor may be in any memory.
 Array of_capsule(const py::object& capsule) {
   auto* managed =
       static_cast<dlpack::DLManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
@@ -169,7 +171,7 @@ Array of_capsule(const py::object& capsule) {
     if (m->deleter != nullptr) m->deleter(m);
   });
   if (PyCapsule_SetName(capsule.ptr(), "used_dltensor") != 0) throw py::error_already_set();
-  return {.view = dlpack::view_of(tensor->dl_tensor), .bytes = tensor};
+  return {.view = dlpack::layout_of(tensor->dl_tensor), .bytes = tensor};
 }
 
 // Returns "float8_e5m2" for such a torch.dtype, and an empty string for other objects.
@@ -180,11 +182,11 @@ std::string torch_dtype(const py::object& tensor) {
 
 // PyTorch has no DLPack export for some dtypes. Their tensors are passed as integers of the same
 // width.
-Array of_carrier(const py::object& tensor, const Format& f) {
+Array of_carrier(const py::object& tensor, const Format& f, const py::kwargs& keywords = {}) {
   static const char* const kCarriers[] = {"uint8", "int16", "", "int32", "", "", "", "int64"};
   const py::object torch = py::module_::import("torch");
   const py::object carrier = torch.attr(kCarriers[f.storage_bytes - 1]);
-  Array array = of_capsule(tensor.attr("view")(carrier).attr("__dlpack__")());
+  Array array = of_capsule(tensor.attr("view")(carrier).attr("__dlpack__")(**keywords));
   array.view.format = &f;
   return array;
 }
@@ -208,13 +210,18 @@ std::pair<int, int> device_of(const py::object& tensor, const std::string& type,
   }
 }
 
-Array of_dlpack(py::object tensor, const std::optional<std::string>& dtype, bool copy) {
-  const std::string type = type_name(tensor);
-  // A PyTorch tensor that requires a gradient, or is conjugated or negated lazily, cannot be
-  // exported. These steps make one that can.
+// A PyTorch tensor that requires a gradient, or is conjugated or negated lazily, cannot be
+// exported. Returns one that can.
+py::object exportable(py::object tensor) {
   for (const char* step : {"detach", "resolve_conj", "resolve_neg"}) {
     if (py::hasattr(tensor, step)) tensor = tensor.attr(step)();
   }
+  return tensor;
+}
+
+Array of_dlpack(py::object tensor, const std::optional<std::string>& dtype, bool copy) {
+  const std::string type = type_name(tensor);
+  tensor = exportable(std::move(tensor));
   const auto refused = [&](const py::error_already_set& e) {
     return py::type_error(formatted("a {} cannot be read as it is: {}", type, str_of(e.value())));
   };
@@ -387,10 +394,38 @@ Array array_of(const py::object& object, const std::optional<std::string>& dtype
   return of_numpy(made, dtype);
 }
 
-Array named_array(const std::string& name, const py::object& object,
-                  const std::optional<std::string>& dtype) {
+bool is_on_device(const py::object& object) {
+  if (!py::hasattr(object, "__dlpack_device__")) return false;
+  const auto unknown = [](const py::error_already_set& e) { return py::type_error(e.what()); };
+  return device_of(object, type_name(object), unknown).first != 1;
+}
+
+std::optional<DeviceArrayView> device_array_of(const std::string& name, const py::object& object) {
+  constexpr int kCuda = 2;
+  if (!py::hasattr(object, "__dlpack_device__")) return {};
+  const py::object tensor = exportable(object);
+  const auto unknown = [](const py::error_already_set& e) { return py::type_error(e.what()); };
+  const auto [kind, device] = device_of(tensor, type_name(tensor), unknown);
+  if (kind != kCuda) return {};
+  py::module_::import("assay._device").attr("load_compiler")();
+  // Stream 1 is CUDA's default stream. The exporter makes it wait for the tensor's own stream.
+  const py::dict stream(py::arg("stream") = 1);
+  const Format* own_format = find_format(torch_dtype(tensor));
+  DeviceArrayView of;
   try {
-    return array_of(object, dtype);
+    of.array = of_capsule(tensor.attr("__dlpack__")(**stream));
+  } catch (const py::error_already_set&) {
+    if (own_format == nullptr || own_format->is_complex()) return {};
+    of.array = of_carrier(tensor, *own_format, py::kwargs(stream));
+  }
+  of.view = {&cuda::memory(), device, nullptr, of.array.view, name};
+  return of;
+}
+
+Array named_array(const std::string& name, const py::object& object,
+                  const std::optional<std::string>& dtype, bool copy) {
+  try {
+    return array_of(object, dtype, copy);
   } catch (const py::type_error& e) {
     throw py::type_error(formatted("{}: {}", name, e.what()));
   } catch (const py::value_error& e) {

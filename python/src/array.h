@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/device/device_memory.h"
 #include "assay/tensor/tensor.h"
 #include "text.h"
 
@@ -44,7 +45,18 @@ Array array_of(const py::object& object, const std::optional<std::string>& dtype
                bool copy = false);
 // Returns the array in an object, as array_of() does. Error messages begin with `name`.
 Array named_array(const std::string& name, const py::object& object,
-                  const std::optional<std::string>& dtype = {});
+                  const std::optional<std::string>& dtype = {}, bool copy = false);
+// True if an object with __dlpack_device__ is not in the memory of the CPU.
+bool is_on_device(const py::object& object);
+// An array in the memory of a device. `array` keeps the memory, and its view is the layout.
+struct DeviceArrayView {
+  DeviceView view;
+  Array array;
+};
+// Returns the array of an object with __dlpack__ that is in the memory of a CUDA device. Returns
+// nothing for all others, and if the object has no DLPack export for its dtype. `name` is the
+// array's in error messages. Throws std::runtime_error if the driver or NVRTC is missing.
+std::optional<DeviceArrayView> device_array_of(const std::string& name, const py::object& object);
 
 Array own(Tensor tensor);
 // Returns a new numpy array of a dtype such as "uint8". Its elements are not initialised. The

@@ -6,6 +6,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
+#include "assay/device/device_judge.h"
 #include "assay/gate/close_to.h"
 #include "assay/gate/product_gate.h"
 #include "assay/judge/standards_file.h"
@@ -79,6 +80,7 @@ int take_threads(py::dict& options) {
 
 struct Sides {
   Array actual, expected;
+  std::string copied;  // a note if a side was copied from a device, or an empty string
   std::optional<Array>
       reference_implementation;  // a third party's output, with which some standards compare
 
@@ -90,8 +92,16 @@ struct Sides {
 Sides sides_of(const py::object& actual, const py::object& expected, py::dict& options) {
   const auto dtype = dtype_word(taken(options, "dtype")),
              golden_dtype = dtype_word(taken(options, "golden_dtype"));
-  Sides sides{named_array("actual", actual, dtype), named_array("expected", expected, golden_dtype),
-              std::nullopt};
+  Sides sides{named_array("actual", actual, dtype, true), {}, "", std::nullopt};
+  // An array that is compared with itself is recognized by its address, and stays one copy.
+  const bool is_itself = actual.is(expected) && is_on_device(actual) && dtype == golden_dtype;
+  sides.expected = is_itself ? sides.actual : named_array("expected", expected, golden_dtype, true);
+  for (const auto& [name, object] :
+       {std::pair{"actual", actual}, std::pair{"expected", expected}}) {
+    if (!is_on_device(object)) continue;
+    sides.copied = formatted("judged on the host, to which {} was copied from {}", name,
+                             str_of(py::getattr(object, "device", py::str("its device"))));
+  }
   const py::object reference = taken(options, "reference_implementation");
   if (!reference.is_none()) {
     const bool is_tensor = py::isinstance<Array>(reference);
@@ -99,6 +109,29 @@ Sides sides_of(const py::object& actual, const py::object& expected, py::dict& o
         named_array("reference_implementation", reference, is_tensor ? std::nullopt : dtype);
   }
   return sides;
+}
+
+// The two arrays of a comparison in the memory of a CUDA device.
+struct DeviceSides {
+  DeviceArrayView actual, expected;
+
+  std::vector<Verdict> judged(const GateRequest& request) const {
+    return gate_tensors(actual.view, expected.view, request, kAdvice);
+  }
+};
+// Returns nothing if the arrays are not both on a device, or if a keyword says how to read them.
+std::optional<DeviceSides> device_sides(const py::object& actual, const py::object& expected,
+                                        py::dict& options) {
+  if (!is_on_device(actual) || !is_on_device(expected)) return {};
+  for (const char* const how : {"dtype", "golden_dtype", "reference_implementation"}) {
+    if (options.contains(how) && !options[how].is_none()) return {};
+  }
+  for (const char* const how : {"dtype", "golden_dtype", "reference_implementation"}) {
+    taken(options, how);
+  }
+  auto a = device_array_of("actual", actual), e = device_array_of("expected", expected);
+  if (!a || !e) return {};
+  return DeviceSides{std::move(*a), std::move(*e)};
 }
 
 std::int64_t bytes_of(const TensorView& v) { return v.size() * v.format->storage_bytes; }
@@ -162,21 +195,32 @@ std::vector<std::int64_t> mismatches_of(const TensorView& actual, const TensorVi
 LazyVerdict compare(const py::object& actual, const py::object& expected,
                     const py::kwargs& keywords) {
   py::dict options = py::reinterpret_borrow<py::dict>(keywords);
-  const Sides sides = sides_of(actual, expected, options);
-  GateRequest request{.bounds = take_bounds(options)};
-  request.threads = take_threads(options);
   const bool metrics = taken_as<bool>(options, "metrics").value_or(true);
   const bool mask = taken_as<bool>(options, "mask").value_or(false);
+  std::optional<DeviceSides> device;
+  if (!metrics && !mask) device = device_sides(actual, expected, options);
+  const Sides sides = device ? Sides() : sides_of(actual, expected, options);
+  GateRequest request{.bounds = take_bounds(options)};
+  request.threads = take_threads(options);
   refuse_rest(options, "compare()");
   if (request.bounds.standards.size() > 1) {
     throw py::value_error("compare() judges by one standard; assert_close() takes several");
   }
+  if (device) {
+    request.metrics = false;
+    return without_lock([&] { return LazyVerdict(device->judged(request).front()); });
+  }
+  // Returns the verdict with a note about arrays that were copied.
+  const auto noted = [copied = sides.copied](std::vector<Verdict> verdicts) {
+    if (!copied.empty()) verdicts.front().notes.push_back(copied);
+    return std::move(verdicts.front());
+  };
   const TensorView &a = sides.actual.view, &e = sides.expected.view;
   const std::optional<TensorView> b = sides.reference_view();
   const Unlocked unlocked;
   const bool small = bytes_of(a) + bytes_of(e) <= kKept;
   request.metrics = metrics && !small;
-  LazyVerdict verdict(std::move(judged(a, e, b, request).front()));
+  LazyVerdict verdict(noted(judged(a, e, b, request)));
   if (mask) {
     const auto positions = mismatches_of(a, e, b, request);
     verdict.set_positions([positions] { return positions; });
@@ -200,8 +244,8 @@ LazyVerdict compare(const py::object& actual, const py::object& expected,
     });
   }
   if (metrics) {
-    verdict.set_whole([kept_a, kept_e, third, request] {
-      return std::move(judged(*kept_a, *kept_e, third(), request).front());
+    verdict.set_whole([kept_a, kept_e, third, request, noted] {
+      return noted(judged(*kept_a, *kept_e, third(), request));
     });
   }
   return verdict;
@@ -210,9 +254,14 @@ LazyVerdict compare(const py::object& actual, const py::object& expected,
 void assert_close(const py::object& actual, const py::object& expected,
                   const py::kwargs& keywords) {
   py::dict options = py::reinterpret_borrow<py::dict>(keywords);
-  const Sides sides = sides_of(actual, expected, options);
-  const TensorView &a = sides.actual.view, &e = sides.expected.view;
+  const std::optional<DeviceSides> device = device_sides(actual, expected, options);
+  const Sides sides = device ? Sides() : sides_of(actual, expected, options);
+  const TensorView &a = device ? device->actual.view.layout : sides.actual.view,
+                   &e = device ? device->expected.view.layout : sides.expected.view;
   const std::optional<TensorView> b = sides.reference_view();
+  const auto judged_by = [&](const GateRequest& by) {
+    return device ? device->judged(by) : judged(a, e, b, by);
+  };
   GateRequest request{.bounds = take_bounds(options)};
   request.threads = take_threads(options);
   refuse_rest(options, "assert_close()");
@@ -224,10 +273,10 @@ void assert_close(const py::object& actual, const py::object& expected,
   {
     const Unlocked unlocked;
     request.metrics = request.patterns = false;
-    outcome = worst_outcome(judged(a, e, b, request));
+    outcome = worst_outcome(judged_by(request));
     if (outcome == Outcome::kPass) return;
     request.metrics = request.patterns = true;
-    const std::vector<Verdict> verdicts = judged(a, e, b, request);
+    const std::vector<Verdict> verdicts = judged_by(request);
     const auto decides = std::ranges::find(verdicts, worst_outcome(verdicts), &Verdict::outcome);
     const FloatEnvironment environment;
     const std::string what =

@@ -29,16 +29,13 @@ class ElementJudge {
         out_(*actual.format),
         offset_(offset),
         wanted_(wanted) {
-    rounds_ = expected.format != actual.format && (bound.round_expected || rule_.by_codes);
-    // Half of the smallest subnormal is a tie, which goes to 0, the even neighbour. So if a format
-    // rounds any nonzero value to 0, it rounds this one to 0.
-    const double half_least = out_.is_float() ? min_subnormal(out_) / 2 : 0;
+    rounds_ = rounds_expected(bound, out_, *expected.format);
     const bool as_stored = expected.format == actual.format || rounds_;
-    vanishing_ = !as_stored && half_least > 0 && round_to(out_, half_least) == 0 ? half_least : 0;
+    vanishing_ = as_stored ? 0 : vanishing_size(out_);
     of_exact_ =
         !bound.round_expected && (bound.rule == Rule::kTolerance || rule_.by_element_bounds);
     integers_ = !out_.is_float();
-    blocks_ = blocks();
+    blocks_ = block_rule(bound, out_);
     limits_alone_ = bound.rule == Rule::kStatistics && !integers_ && wanted.parts != 0 &&
                     bound.infinity != Infinity::kSaturating;
     float32_ = floats_in_place(actual) != nullptr && floats_in_place(expected) != nullptr;
@@ -51,8 +48,8 @@ class ElementJudge {
       parts = simd::kAllParts;
     }
     as_floats_ = fit && parts != simd::kAllParts &&
-                 (parts != 0 || (blocks_ != Blocks::kNone && !rule_.by_element_bounds));
-    if (blocks_ == Blocks::kUlps || blocks_ == Blocks::kBits) ordinals_ = ordinals_of(out_);
+                 (parts != 0 || (blocks_ != BlockRule::kNone && !rule_.by_element_bounds));
+    if (blocks_ == BlockRule::kUlps || blocks_ == BlockRule::kBits) ordinals_ = ordinals_of(out_);
     tolerance_ = {.form = rule_.form,
                   .rtol = bound.rtol,
                   .atol = bound.atol,
@@ -82,38 +79,9 @@ class ElementJudge {
   }
 
  private:
-  // Says by which rule, if any, a kernel judges many elements at once. If a kernel finds a
-  // mismatch, its elements are then judged one by one.
-  enum class Blocks : std::uint8_t { kNone, kPlain, kTolerance, kUlps, kBits };
-
   // The number of float32 elements that are judged together: in the tensors' memory, or in copies,
   // which must stay in cache.
   static constexpr std::int64_t kStretchInPlace = 16 * kMetricsBlock, kStretch = 4 * kMetricsBlock;
-
-  Blocks blocks() const {
-    if (integers_ || bound_.as_published) return Blocks::kNone;
-    // The kernels compute as the rule does, except for an infinite tolerance.
-    const bool finite = std::isfinite(bound_.rtol) && std::isfinite(bound_.atol);
-    if (bound_.is_plain()) return finite ? Blocks::kPlain : Blocks::kNone;
-    // Kernels do not know the saturating policy. Rules by element bounds do not need it in a
-    // kernel, which then gets only values within the output's range.
-    const bool saturates = bound_.infinity == Infinity::kSaturating;
-    if (saturates && !rule_.by_element_bounds) return Blocks::kNone;
-    // Bits of storage beyond the format's own are not part of a value. They are compared by
-    // element.
-    const bool by_values = has_ordinals(out_) && out_.bits == 8 * out_.storage_bytes;
-    if (bound_.rule == Rule::kBits) return by_values ? Blocks::kBits : Blocks::kNone;
-    if (bound_.rule == Rule::kUlps) {
-      return by_values && bound_.ulps < (std::uint64_t{1} << 53) ? Blocks::kUlps : Blocks::kNone;
-    }
-    if (!rule_.by_value && !rule_.by_element_bounds) return Blocks::kNone;
-    // Kernels count blind elements without or_ulps. So a zero that is within or_ulps must also be
-    // within the tolerance.
-    const double near_zero = static_cast<double>(bound_.or_ulps) * min_subnormal(out_);
-    const bool sees_zeros =
-        near_zero <= bound_.atol && (bound_.small_value == 0 || near_zero <= bound_.small_atol);
-    return finite && sees_zeros ? Blocks::kTolerance : Blocks::kNone;
-  }
 
   void judge_block(ElementFindings& found, std::int64_t first, std::int64_t count) const {
     const auto n = static_cast<std::size_t>(count);
@@ -123,7 +91,7 @@ class ElementJudge {
     if (direct) {
       const auto* fe = floats_in_place(expected_) + first;
       metrics->add(floats_in_place(actual_) + first, fe, n, offset_ + first);
-      if (blocks_ == Blocks::kPlain && !metrics->may_mismatch()) {
+      if (blocks_ == BlockRule::kPlain && !metrics->may_mismatch()) {
         all_close(found, first, fe, fe, n);
         return;
       }
@@ -207,15 +175,15 @@ class ElementJudge {
   bool none_mismatches(ElementFindings& found, std::int64_t first, const double* a, const double* e,
                        std::size_t n) const {
     switch (blocks_) {
-      case Blocks::kNone:
+      case BlockRule::kNone:
         return false;
-      case Blocks::kPlain:
+      case BlockRule::kPlain:
         return all_close(found, first, a, e, n);
-      case Blocks::kTolerance:
+      case BlockRule::kTolerance:
         return all_within(found, first, a, e, n);
-      case Blocks::kUlps:
+      case BlockRule::kUlps:
         return all_near(found, first, a, e, n);
-      case Blocks::kBits:
+      case BlockRule::kBits:
         return all_equal(found, a, e, n);
     }
     return false;
@@ -261,20 +229,20 @@ class ElementJudge {
       return true;
     };
     switch (blocks_) {
-      case Blocks::kNone:
+      case BlockRule::kNone:
         return false;
-      case Blocks::kPlain:
+      case BlockRule::kPlain:
         return all_close(found, first, a, e, n);
-      case Blocks::kTolerance: {
+      case BlockRule::kTolerance: {
         if (rule_.by_element_bounds) return false;
         const auto c = simd::compare(a, e, n, tolerance_, worst);
         return met(c, c.worst_ratio);
       }
-      case Blocks::kUlps: {
+      case BlockRule::kUlps: {
         const auto c = near(a, e, n, worst);
         return met(c, c.worst_error);
       }
-      case Blocks::kBits:
+      case BlockRule::kBits:
         return all_equal(found, a, e, n);
     }
     return false;
@@ -282,7 +250,7 @@ class ElementJudge {
 
   // `worst` is in the kernel's unit: a multiple of the tolerance, or a number of spacings.
   void note_worst(ElementFindings& found, double worst) const {
-    if (blocks_ == Blocks::kUlps) {
+    if (blocks_ == BlockRule::kUlps) {
       if (bound_.ulps == 0) return;
       worst /= static_cast<double>(bound_.ulps);
     }
@@ -567,7 +535,7 @@ class ElementJudge {
   // compared as rounded.
   double vanishing_;
   bool of_exact_;  // the bound limits the distance from the exact result
-  Blocks blocks_;
+  BlockRule blocks_;
   bool float32_;    // both tensors are float32, in memory that the kernels can read
   bool as_floats_;  // judge_floats() judges the elements
   simd::Tolerance tolerance_ = {};
@@ -577,6 +545,43 @@ class ElementJudge {
 };
 
 }  // namespace
+
+BlockRule block_rule(const Bound& bound, const Format& output) {
+  if (!output.is_float() || bound.as_published) return BlockRule::kNone;
+  // The kernels compute as the rule does, except for an infinite tolerance.
+  const bool finite = std::isfinite(bound.rtol) && std::isfinite(bound.atol);
+  if (bound.is_plain()) return finite ? BlockRule::kPlain : BlockRule::kNone;
+  const RuleRow& rule = row_of(bound.rule);
+  // Kernels do not know the saturating policy. Rules by element bounds do not need it in a
+  // kernel, which then gets only values within the output's range.
+  const bool saturates = bound.infinity == Infinity::kSaturating;
+  if (saturates && !rule.by_element_bounds) return BlockRule::kNone;
+  // Bits of storage beyond the format's own are not part of a value. They are compared by
+  // element.
+  const bool by_values = has_ordinals(output) && output.bits == 8 * output.storage_bytes;
+  if (bound.rule == Rule::kBits) return by_values ? BlockRule::kBits : BlockRule::kNone;
+  if (bound.rule == Rule::kUlps) {
+    return by_values && bound.ulps < (std::uint64_t{1} << 53) ? BlockRule::kUlps : BlockRule::kNone;
+  }
+  if (!rule.by_value && !rule.by_element_bounds) return BlockRule::kNone;
+  // Kernels count blind elements without or_ulps. So a zero that is within or_ulps must also be
+  // within the tolerance.
+  const double near_zero = static_cast<double>(bound.or_ulps) * min_subnormal(output);
+  const bool sees_zeros =
+      near_zero <= bound.atol && (bound.small_value == 0 || near_zero <= bound.small_atol);
+  return finite && sees_zeros ? BlockRule::kTolerance : BlockRule::kNone;
+}
+
+bool rounds_expected(const Bound& bound, const Format& output, const Format& expected) {
+  return &expected != &output && (bound.round_expected || row_of(bound.rule).by_codes);
+}
+
+double vanishing_size(const Format& format) {
+  // Half of the smallest subnormal is a tie, which goes to 0, the even neighbour. So if a format
+  // rounds any nonzero value to 0, it rounds this one to 0.
+  const double half_least = format.is_float() ? min_subnormal(format) / 2 : 0;
+  return half_least > 0 && round_to(format, half_least) == 0 ? half_least : 0;
+}
 
 void judge_elements(const TensorView& actual, const TensorView& expected, const Bound& bound,
                     const JudgeOptions& options, const MetricsRequest& wanted, std::int64_t offset,

@@ -55,6 +55,10 @@ TensorView view_of(const DLTensor& t) {
         "be read; copy it to the CPU first",
         t.device.device_type, t.device.device_id);
   }
+  return layout_of(t);
+}
+
+TensorView layout_of(const DLTensor& t) {
   if (t.dtype.lanes != 1) {
     refuse(
         "a DLPack tensor: assay does not read elements of {} lanes; give the lanes a dimension of "

@@ -63,6 +63,8 @@ enum TypeCode : std::uint8_t {
 // Returns a view of the tensor. Throws Refusal, which names the obstacle: memory that is not the
 // CPU's, a dtype that assay has no format for, vector lanes, or missing data.
 TensorView view_of(const DLTensor& tensor);
+// Returns the same view of a tensor in any memory. Its `data` is an address of tensor.device.
+TensorView layout_of(const DLTensor& tensor);
 
 // Write a tensor's shape for a failure text: "DLPack tensor [2, 3]".
 void PrintTo(const DLTensor& tensor, std::ostream* os);

@@ -1,0 +1,421 @@
+// The code that judges elements where they lie. It is compiled twice: with the framework for the
+// host, and from its own text for a device when a program needs it
+// (device_judge.cc). So it
+// includes nothing and uses no library.
+//
+// A kernel decides for each unit of kUnit elements whether the host must look at it: if an element
+// is a mismatch, or NaN or infinite on either side. The other elements match for sure, and the
+// kernel counts what the verdict needs of them, as simd/compare.h does.
+#ifndef ASSAY_DEVICE_JUDGE_KERNEL_H_
+#define ASSAY_DEVICE_JUDGE_KERNEL_H_
+
+#ifdef __CUDACC__
+#define ASSAY_HERE __device__ __forceinline__
+#define ASSAY_UNROLL _Pragma("unroll")
+#define ASSAY_NO_UNROLL _Pragma("unroll 1")
+#else
+#define ASSAY_HERE inline
+#define ASSAY_UNROLL
+#define ASSAY_NO_UNROLL
+#endif
+
+namespace assay {
+inline namespace v0_2 {
+namespace device {
+
+using U32 = unsigned int;
+using U64 = unsigned long long;
+
+constexpr U64 kUnit = 65536;   // elements that a block of threads judges
+constexpr U32 kThreads = 256;  // threads of a block
+constexpr double kMostFinite = 0x1.fffffffffffffp+1023;
+
+// A float format whose values are sign and magnitude, at most float64's.
+struct ElementFormat {
+  int bytes;      // of an element in memory
+  int bits;       // that carry the value
+  int mantissa;   // bits of the mantissa
+  bool fnuz;      // the code of negative zero is NaN
+  bool as_float;  // the first bits of a float32, with its infinity and NaN
+  U64 special;    // the magnitude of the first code that is infinity or NaN
+  double scale;   // 2^(1023 - bias), and for float32 2^(127 - bias)
+  float float_scale;
+  double least, min_normal, most;  // the smallest numbers, and the largest
+};
+
+// The forms of tolerances (simd/compare.h), then those of the other rules.
+enum class Form : int { kSum, kEither, kLargest, kSymmetric, kUlps, kBits };
+
+// What is fixed when a kernel is compiled.
+struct JudgeSpec {
+  ElementFormat actual, expected;
+  Form form;
+  bool ratios;  // find the largest error / tolerance
+  bool rounds;  // round expected values to the output's format first
+  // Prove most results without float64: from float32 for the form kSum, from the codes for kUlps
+  // and kBits.
+  bool proves;
+  int step;  // elements that a thread loads at once
+  // The order of the output's values (simd/ordinals.h).
+  int drop;
+  U64 rebias;
+};
+
+// The numbers of a bound.
+struct JudgeNumbers {
+  double rtol, atol, floor, small_value, small_atol, ulps;
+  double or_ulps;    // an element outside its tolerance matches if it is at most so many ulps away
+  double vanishing;  // expected values up to this size round to 0 in the output's format
+  // The limits of a proof in float32. An element with error < rtol |expected| + atol matches. If
+  // its |expected| is above `above` as well, then 0 in its place would be a mismatch.
+  float proof_rtol, proof_atol, proof_above;
+};
+
+struct UnitCounts {
+  U32 bad;  // elements that the host must look at
+  U32 zero, zero_within;
+};
+struct JudgeTotal {
+  U64 worst;  // the bits of the largest ratio of all elements that match, as float64
+  U64 bad_units;
+  U64 zero, zero_within;  // of units without bad elements
+};
+
+struct JudgeCall {
+  const void* actual;
+  const void* expected;
+  U64 count;
+  UnitCounts* units;
+  JudgeTotal* total;
+  JudgeNumbers numbers;
+};
+
+#ifdef __CUDACC__
+ASSAY_HERE double as_double(U64 bits) { return __longlong_as_double(static_cast<long long>(bits)); }
+ASSAY_HERE U64 bits_of(double x) { return static_cast<U64>(__double_as_longlong(x)); }
+ASSAY_HERE float as_float(U32 bits) { return __uint_as_float(bits); }
+ASSAY_HERE double size_of(double x) { return fabs(x); }
+ASSAY_HERE float size_of(float x) { return fabsf(x); }
+ASSAY_HERE void add_to(U32* sum, U32 x) {
+  if (x != 0) atomicAdd(sum, x);
+}
+ASSAY_HERE void add_to(U64* sum, U64 x) {
+  if (x != 0) atomicAdd(sum, x);
+}
+ASSAY_HERE U64 current(const U64* x) { return *static_cast<const volatile U64*>(x); }
+ASSAY_HERE void raise_to(U64* most, U64 x) {
+  if (x > current(most)) atomicMax(most, x);
+}
+#else
+ASSAY_HERE double as_double(U64 bits) { return __builtin_bit_cast(double, bits); }
+ASSAY_HERE U64 bits_of(double x) { return __builtin_bit_cast(U64, x); }
+ASSAY_HERE float as_float(U32 bits) { return __builtin_bit_cast(float, bits); }
+ASSAY_HERE double size_of(double x) { return __builtin_fabs(x); }
+ASSAY_HERE float size_of(float x) { return __builtin_fabsf(x); }
+// The host runs the threads of a block one after the other, and blocks beside each other.
+ASSAY_HERE void add_to(U32* sum, U32 x) { *sum += x; }
+ASSAY_HERE void add_to(U64* sum, U64 x) { *sum += x; }
+ASSAY_HERE U64 current(const U64* x) { return __atomic_load_n(x, __ATOMIC_RELAXED); }
+ASSAY_HERE void raise_to(U64* most, U64 x) {
+  U64 now = current(most);
+  while (x > now &&
+         !__atomic_compare_exchange_n(most, &now, x, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+}
+#endif
+
+ASSAY_HERE U64 magnitude(const ElementFormat& f, U64 code) {
+  return code & ((U64{1} << (f.bits - 1)) - 1);
+}
+// True if a code is infinity, NaN, or not a code of the format.
+ASSAY_HERE bool is_special(const ElementFormat& f, U64 code) {
+  return magnitude(f, code) >= f.special || (f.fnuz && code == U64{1} << (f.bits - 1)) ||
+         (f.bits < 8 * f.bytes && code >> f.bits != 0);
+}
+// Returns the value of a code that is not special. The product is exact: the magnitude becomes that
+// of a float64 with another bias, which is subnormal if the format's number is.
+ASSAY_HERE double value_of(const ElementFormat& f, U64 code) {
+  const double size = as_double(magnitude(f, code) << (52 - f.mantissa)) * f.scale;
+  return (code >> (f.bits - 1) & 1) != 0 ? -size : size;
+}
+// The same for formats whose values float32 holds.
+ASSAY_HERE float float_of(const ElementFormat& f, U32 code) {
+  if (f.as_float) return as_float(code << (23 - f.mantissa));
+  const U32 size = static_cast<U32>(magnitude(f, code)) << (23 - f.mantissa);
+  const float value = as_float(size) * f.float_scale;
+  return (code >> (f.bits - 1) & 1) != 0 ? -value : value;
+}
+
+// Rounds a finite value to nearest even. A result beyond `most` is the caller's to treat.
+ASSAY_HERE double rounded(const ElementFormat& f, double x) {
+  const double size = size_of(x);
+  double r;
+  if (size < f.min_normal) {
+    const double magic = f.least * 0x1p52;  // its neighbours are the smallest number apart
+    r = (size + magic) - magic;
+  } else {
+    const int drop = 52 - f.mantissa;
+    const U64 bits = bits_of(size);
+    if (drop == 0) return x;
+    const U64 up = (U64{1} << (drop - 1)) - 1 + (bits >> drop & 1);
+    r = as_double((bits + up) >> drop << drop);
+  }
+  const bool minus = bits_of(x) >> 63 != 0 && !(f.fnuz && r == 0);
+  return minus ? -r : r;
+}
+
+ASSAY_HERE double tolerance(const JudgeSpec& spec, const JudgeNumbers& by, double size,
+                            double actual) {
+  if (size < by.small_value) return by.small_atol;
+  double of = 0;
+  if (spec.form == Form::kSum) {
+    of = by.atol + by.rtol * size;
+  } else if (spec.form == Form::kEither) {
+    const double relative = by.rtol * size;
+    of = by.atol < relative ? relative : by.atol;
+  } else {
+    const double larger = spec.form == Form::kSymmetric ? size + actual : size;
+    of = by.rtol * (by.floor < larger ? larger : by.floor);
+  }
+  return of < kMostFinite ? of : kMostFinite;
+}
+ASSAY_HERE bool within(const JudgeSpec& spec, double error, double limit) {
+  if (spec.form == Form::kSymmetric) return error <= kMostFinite && (error < limit || error == 0);
+  return error <= kMostFinite && error <= limit;
+}
+
+// Returns the position of a magnitude among the output's values.
+ASSAY_HERE U64 position(const JudgeSpec& spec, double size) {
+  const ElementFormat& f = spec.actual;
+  if (spec.drop == 0) return bits_of(size);
+  if (size < f.min_normal) {
+    const double magic = f.least * 0x1p52;
+    return bits_of(size + magic) - bits_of(magic);
+  }
+  return (bits_of(size) >> spec.drop) - spec.rebias;
+}
+ASSAY_HERE double ulps_apart(const JudgeSpec& spec, double a, double e) {
+  const U64 at = position(spec, size_of(a)), to = position(spec, size_of(e));
+  if ((bits_of(a) ^ bits_of(e)) >> 63 != 0) return static_cast<double>(at + to);
+  return static_cast<double>(at < to ? to - at : at - to);
+}
+
+// The counts of a thread.
+struct Counted {
+  U32 bad = 0, zero = 0, zero_within = 0;
+  double worst = 0;
+};
+
+// Judges an element in float64.
+ASSAY_HERE void judge_element(const JudgeSpec& spec, const JudgeNumbers& by, U64 actual,
+                              U64 expected, Counted& to) {
+  if (is_special(spec.actual, actual) || is_special(spec.expected, expected)) {
+    ++to.bad;
+    return;
+  }
+  const double a = value_of(spec.actual, actual);
+  double e = value_of(spec.expected, expected);
+  if (spec.rounds) e = rounded(spec.actual, e);
+  const double size = size_of(e), error = size_of(a - e);
+  if (size > spec.actual.most) {
+    ++to.bad;
+    return;
+  }
+  bool hit, zero_hit;
+  double ratio = 0;
+  if (spec.form == Form::kBits) {
+    hit = bits_of(a) == bits_of(e);
+    zero_hit = bits_of(e) == 0;
+  } else if (spec.form == Form::kUlps) {
+    hit = ulps_apart(spec, a, e) <= by.ulps;
+    zero_hit = ulps_apart(spec, 0, size) <= by.ulps;
+    const double octave = as_double(bits_of(size) & U64{0x7ff} << 52);
+    const double spacing = octave * as_double(static_cast<U64>(1023 - 52 + spec.drop) << 52);
+    ratio = error / (spacing < spec.actual.least ? spec.actual.least : spacing);
+  } else {
+    const double limit = tolerance(spec, by, size, size_of(a));
+    hit = within(spec, error, limit);
+    zero_hit = within(spec, size, tolerance(spec, by, size, 0));
+    if (spec.ratios && error > 0 && limit > 0) ratio = error / limit;
+    if (!hit && by.or_ulps > 0 &&
+        ulps_apart(spec, a, spec.rounds ? e : rounded(spec.actual, e)) <= by.or_ulps) {
+      hit = true;
+      ratio = spec.ratios ? 1 : 0;
+    }
+  }
+  if (!hit) {
+    ++to.bad;
+    ratio = 0;
+  }
+  const bool vanishes = e == 0 || size <= by.vanishing;
+  if (vanishes) ++to.zero;
+  if (zero_hit || (vanishes && e != 0)) ++to.zero_within;
+  if (ratio > to.worst) to.worst = ratio;
+}
+
+// Up to 16 bytes of elements, which a thread loads at once.
+struct alignas(16) Pack {
+  U32 words[4];
+};
+ASSAY_HERE Pack load(const void* memory, U64 byte, int bytes) {
+  const char* const at = static_cast<const char*>(memory) + byte;
+  Pack pack = {{0, 0, 0, 0}};
+#ifdef __CUDACC__
+  if (bytes == 16) {
+    const uint4 all = __ldcs(reinterpret_cast<const uint4*>(at));
+    pack.words[0] = all.x, pack.words[1] = all.y, pack.words[2] = all.z, pack.words[3] = all.w;
+  } else if (bytes == 8) {
+    const uint2 all = __ldcs(reinterpret_cast<const uint2*>(at));
+    pack.words[0] = all.x, pack.words[1] = all.y;
+  } else if (bytes == 4) {
+    pack.words[0] = __ldcs(reinterpret_cast<const U32*>(at));
+  } else {
+    pack.words[0] = __ldcs(reinterpret_cast<const unsigned short*>(at));
+  }
+#else
+  __builtin_memcpy(&pack, at, static_cast<U64>(bytes));
+#endif
+  return pack;
+}
+ASSAY_HERE U64 code_in(const Pack& pack, int bytes, int k) {
+  if (bytes == 8) return pack.words[2 * k] | static_cast<U64>(pack.words[2 * k + 1]) << 32;
+  const int bit = 8 * bytes * k;
+  const U32 word = pack.words[bit / 32] >> (bit % 32);
+  return bytes == 4 ? word : word & ((U32{1} << (8 * bytes)) - 1);
+}
+ASSAY_HERE U64 code_at(const void* memory, int bytes, U64 index) {
+  const unsigned char* const at =
+      static_cast<const unsigned char*>(memory) + index * static_cast<U64>(bytes);
+  U64 code = 0;
+  for (int b = 0; b < bytes; ++b) code |= static_cast<U64>(at[b]) << (8 * b);
+  return code;
+}
+
+// Rounds a float32 to the first bits of a float32, to nearest even.
+ASSAY_HERE float first_bits(U32 bits, int drop) {
+  const U32 up = drop == 0 ? 0 : (U32{1} << (drop - 1)) - 1 + (bits >> drop & 1);
+  return as_float((bits + up) >> drop << drop);
+}
+
+// True if an element surely matches, would not match as 0, and has a ratio that is at most
+// `allowed`. A ratio of the form kUlps is in ulps.
+ASSAY_HERE bool is_clear(const JudgeSpec& spec, const JudgeNumbers& by, U32 actual, U32 expected,
+                         float allowed) {
+  if (spec.form == Form::kSum) {
+    const float a = float_of(spec.actual, actual);
+    const float e = spec.rounds ? first_bits(expected, 23 - spec.actual.mantissa)
+                                : float_of(spec.expected, expected);
+    const float size = size_of(e), error = size_of(a - e);
+    float limit = by.proof_rtol * size + by.proof_atol;
+    if (spec.ratios) limit *= allowed;
+    bool clear = (error < limit || (spec.ratios && error == 0)) && size > by.proof_above;
+    if (!spec.actual.as_float) clear &= !is_special(spec.actual, actual);
+    if (!spec.expected.as_float || spec.rounds) clear &= !is_special(spec.expected, expected);
+    return clear;
+  }
+  // Both sides have one format. Within a binade, codes differ by ulps.
+  const U32 size = static_cast<U32>(magnitude(spec.actual, expected));
+  bool clear = size < static_cast<U32>(spec.actual.special);
+  if (spec.form == Form::kBits) return clear && actual == expected && size != 0;
+  const bool one_binade = (actual ^ expected) >> spec.actual.mantissa == 0;
+  const U32 apart = actual < expected ? expected - actual : actual - expected;
+  const U32 normal = U32{1} << spec.actual.mantissa;
+  clear &= one_binade && size >= normal && static_cast<float>(apart) <= allowed;
+  return clear && static_cast<double>(size) > by.ulps;
+}
+
+// Returns the ratio up to which an element is clear if `worst` was met elsewhere.
+ASSAY_HERE float allowed_of(const JudgeSpec& spec, const JudgeNumbers& by, double worst) {
+  const double most = spec.form == Form::kUlps ? by.ulps : 1;
+  const double least = worst < most ? worst : most;
+  // Ulps within a binade are whole, so the ratio is proved up to the next smaller one.
+  return static_cast<float>(spec.form == Form::kUlps ? least : least * (1 - 0x1p-20));
+}
+
+ASSAY_HERE void judge_packs(const JudgeSpec& spec, const JudgeNumbers& by, const Pack& actual,
+                            const Pack& expected, float& allowed, Counted& to) {
+  if (spec.proves) {
+    bool clear = true;
+    ASSAY_UNROLL
+    for (int k = 0; k < spec.step; ++k) {
+      clear &= is_clear(spec, by, static_cast<U32>(code_in(actual, spec.actual.bytes, k)),
+                        static_cast<U32>(code_in(expected, spec.expected.bytes, k)), allowed);
+    }
+    if (clear) return;
+  }
+  ASSAY_UNROLL
+  for (int k = 0; k < spec.step; ++k) {
+    judge_element(spec, by, code_in(actual, spec.actual.bytes, k),
+                  code_in(expected, spec.expected.bytes, k), to);
+  }
+  if (spec.proves && spec.ratios) {
+    const float own = allowed_of(spec, by, to.worst);
+    allowed = allowed < own ? own : allowed;
+  }
+}
+
+// Judges the part of a unit that belongs to a thread.
+ASSAY_HERE void judge_unit(const JudgeSpec& spec, const JudgeCall& call, U64 unit, U32 thread) {
+  const U64 first = unit * kUnit, behind = first + kUnit;
+  const U64 end = behind < call.count ? behind : call.count;
+  const auto step = static_cast<U64>(spec.step);
+  const U64 stride = kThreads * step;
+  U64 at = first + thread * step;
+  Counted counted;
+  // Elements that cannot raise the largest ratio so far, of any unit, need no ratio of their own.
+  float allowed = 0;
+  if (spec.ratios) allowed = allowed_of(spec, call.numbers, as_double(current(&call.total->worst)));
+  constexpr int kDeep = 4;  // packs of each side on their way from memory
+  while (spec.step > 1 && at + (kDeep - 1) * stride + step <= end) {
+    Pack actual[kDeep], expected[kDeep];
+    ASSAY_UNROLL
+    for (int d = 0; d < kDeep; ++d) {
+      const U64 index = at + static_cast<U64>(d) * stride;
+      actual[d] = load(call.actual, index * static_cast<U64>(spec.actual.bytes),
+                       spec.actual.bytes * spec.step);
+      expected[d] = load(call.expected, index * static_cast<U64>(spec.expected.bytes),
+                         spec.expected.bytes * spec.step);
+    }
+    ASSAY_UNROLL
+    for (int d = 0; d < kDeep; ++d) {
+      judge_packs(spec, call.numbers, actual[d], expected[d], allowed, counted);
+    }
+    at += kDeep * stride;
+  }
+  for (; at < end; at += stride) {
+    ASSAY_NO_UNROLL
+    for (U64 index = at; index < at + step && index < end; ++index) {
+      judge_element(spec, call.numbers, code_at(call.actual, spec.actual.bytes, index),
+                    code_at(call.expected, spec.expected.bytes, index), counted);
+    }
+  }
+  UnitCounts* const sum = call.units + unit;
+  add_to(&sum->bad, counted.bad);
+  add_to(&sum->zero, counted.zero);
+  add_to(&sum->zero_within, counted.zero_within);
+  raise_to(&call.total->worst, bits_of(counted.worst));
+}
+
+// Adds up the units. `thread` is one of `threads` threads.
+ASSAY_HERE void sum_units(const JudgeCall& call, U32 thread, U32 threads) {
+  const U64 units = (call.count + kUnit - 1) / kUnit;
+  U64 bad = 0, zero = 0, zero_within = 0;
+  for (U64 unit = thread; unit < units; unit += threads) {
+    const UnitCounts& counts = call.units[unit];
+    if (counts.bad != 0) {
+      ++bad;
+      continue;
+    }
+    zero += counts.zero;
+    zero_within += counts.zero_within;
+  }
+  add_to(&call.total->bad_units, bad);
+  add_to(&call.total->zero, zero);
+  add_to(&call.total->zero_within, zero_within);
+}
+
+}  // namespace device
+}  // namespace v0_2
+}  // namespace assay
+
+#endif  // ASSAY_DEVICE_JUDGE_KERNEL_H_

@@ -1,0 +1,22 @@
+"""What arrays in the memory of a device need."""
+import ctypes
+import functools
+import importlib.util
+import pathlib
+
+
+@functools.lru_cache(maxsize=None)
+def load_compiler():
+    """Loads NVRTC, NVIDIA's compiler of kernels, from the packages that PyTorch's wheels bring along.
+
+    They are in no folder that the system searches. Nothing is loaded if there are none: the compiler may be installed
+    with the CUDA toolkit.
+    """
+    spec = importlib.util.find_spec("nvidia")
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        for file in sorted(pathlib.Path(place).glob("*/lib/libnvrtc.so.[0-9]*")):
+            try:
+                ctypes.CDLL(str(file))
+                return
+            except OSError:
+                continue
