@@ -143,13 +143,15 @@ std::vector<Bound> bounds_to_try() {
 TEST(DeviceJudge, PassesAreThoseOfTheHost) {
   const auto formats = kernel_formats();
   ASSERT_GT(formats.size(), 10u);
-  constexpr std::int64_t kCount = 16384 + 77;  // so that threads load packs of elements
   int decided = 0;
   unsigned seed = 1;
   for (const Format* output : formats) {
     for (const Format* golden : {output, &format_named("float32"), &format_named("float64")}) {
+      // So many that every thread loads packs of elements.
+      const int bytes = std::max(output->storage_bytes, golden->storage_bytes);
+      const std::int64_t count = 4 * 256 * 16 / bytes + 77;
       for (const unsigned ulps : {0u, 1u}) {
-        const Tensor expected = expected_values(*golden, *output, kCount, ++seed);
+        const Tensor expected = expected_values(*golden, *output, count, ++seed);
         const Tensor out = output_near(*output, expected, ulps);
         for (const Bound& bound : bounds_to_try()) {
           if (!why_not_on_device(*output, *golden, bound).empty()) continue;

@@ -60,9 +60,10 @@ bool set_proof(JudgeNumbers& by) {
   if (!(by.atol <= 0x1p100 && by.rtol <= 0.5) || by.small_value != 0) return false;
   by.proof_rtol = std::nextafter(static_cast<float>(by.rtol * (1 - kOff)), -kUp);
   by.proof_atol = std::nextafter(static_cast<float>(by.atol * (1 - kOff) - kFloor), -kUp);
-  // The |expected| at which the tolerance, made larger by the same, equals |expected|.
-  const double same = by.atol * (1 + kOff) / (1 - by.rtol * (1 + kOff));
-  by.proof_above = std::nextafter(static_cast<float>(same + kFloor), kUp);
+  // Returns the |expected| at which the tolerance, times `off`, equals |expected|.
+  const auto alone = [&](double off) { return by.atol * off / (1 - by.rtol * off); };
+  by.proof_above = std::nextafter(static_cast<float>(alone(1 + kOff) + kFloor), kUp);
+  by.proof_below = std::nextafter(static_cast<float>(alone(1 - kOff) - kFloor), -kUp);
   return true;
 }
 
@@ -106,11 +107,25 @@ Plan plan_of(const DeviceView& output, const DeviceView& expected, const Bound& 
         .vanishing = spec.rounds || &out == &golden ? 0 : vanishing_size(out),
         .proof_rtol = 0,
         .proof_atol = 0,
-        .proof_above = 0};
+        .proof_above = 0,
+        .proof_below = 0,
+        .near_codes = 0,
+        .near_above = 0,
+        .near_below = 0};
   if (spec.step == 1 || out.is_float64() || golden.is_float64()) return plan;
   if (spec.form == Form::kSum) {
     const bool reads = !spec.rounds || (spec.actual.as_float && spec.expected.as_float);
     spec.proves = reads && by.vanishing == 0 && set_proof(by);
+    constexpr std::uint64_t kMostNear = 1 << 20;
+    if (spec.proves && bound.or_ulps <= kMostNear && (spec.rounds || &out == &golden)) {
+      // Two normal numbers of one binade are whole multiples of an ulp apart.
+      constexpr int kFloatMantissa = 23;
+      by.near_codes = static_cast<device::U32>(
+          std::min<std::uint64_t>(bound.or_ulps << (kFloatMantissa - out.mantissa_bits()),
+                                  (std::uint64_t{1} << kFloatMantissa) - 1));
+      by.near_above = static_cast<float>(min_normal(out));
+      by.near_below = static_cast<float>(max_finite(out));
+    }
   } else if (spec.form == Form::kUlps || spec.form == Form::kBits) {
     spec.proves = !spec.rounds;
   }

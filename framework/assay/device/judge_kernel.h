@@ -67,8 +67,13 @@ struct JudgeNumbers {
   double or_ulps;    // an element outside its tolerance matches if it is at most so many ulps away
   double vanishing;  // expected values up to this size round to 0 in the output's format
   // The limits of a proof in float32. An element with error < rtol |expected| + atol matches. If
-  // its |expected| is above `above` as well, then 0 in its place would be a mismatch.
-  float proof_rtol, proof_atol, proof_above;
+  // its |expected| is above `above`, then 0 in its place would be a mismatch. If it is below
+  // `below`, then 0 would match.
+  float proof_rtol, proof_atol, proof_above, proof_below;
+  // Within a binade, elements up to this distance of their float32 codes are or_ulps apart at most.
+  // It is 0 without or_ulps, and if expected values are not those of the output's format.
+  U32 near_codes;
+  float near_above, near_below;  // the smallest normal number and the largest
 };
 
 struct UnitCounts {
@@ -94,6 +99,7 @@ struct JudgeCall {
 ASSAY_HERE double as_double(U64 bits) { return __longlong_as_double(static_cast<long long>(bits)); }
 ASSAY_HERE U64 bits_of(double x) { return static_cast<U64>(__double_as_longlong(x)); }
 ASSAY_HERE float as_float(U32 bits) { return __uint_as_float(bits); }
+ASSAY_HERE U32 bits_of(float x) { return __float_as_uint(x); }
 ASSAY_HERE double size_of(double x) { return fabs(x); }
 ASSAY_HERE float size_of(float x) { return fabsf(x); }
 ASSAY_HERE void add_to(U32* sum, U32 x) {
@@ -110,6 +116,7 @@ ASSAY_HERE void raise_to(U64* most, U64 x) {
 ASSAY_HERE double as_double(U64 bits) { return __builtin_bit_cast(double, bits); }
 ASSAY_HERE U64 bits_of(double x) { return __builtin_bit_cast(U64, x); }
 ASSAY_HERE float as_float(U32 bits) { return __builtin_bit_cast(float, bits); }
+ASSAY_HERE U32 bits_of(float x) { return __builtin_bit_cast(U32, x); }
 ASSAY_HERE double size_of(double x) { return __builtin_fabs(x); }
 ASSAY_HERE float size_of(float x) { return __builtin_fabsf(x); }
 // The host runs the threads of a block one after the other, and blocks beside each other.
@@ -297,10 +304,10 @@ ASSAY_HERE float first_bits(U32 bits, int drop) {
   return as_float((bits + up) >> drop << drop);
 }
 
-// True if an element surely matches, would not match as 0, and has a ratio that is at most
-// `allowed`. A ratio of the form kUlps is in ulps.
+// True if an element surely matches, with a ratio that is at most `allowed`, and if it is sure
+// whether 0 would match in its place. Then it is counted. A ratio of the form kUlps is in ulps.
 ASSAY_HERE bool is_clear(const JudgeSpec& spec, const JudgeNumbers& by, U32 actual, U32 expected,
-                         float allowed) {
+                         float allowed, Counted& to) {
   if (spec.form == Form::kSum) {
     const float a = float_of(spec.actual, actual);
     const float e = spec.rounds ? first_bits(expected, 23 - spec.actual.mantissa)
@@ -308,7 +315,16 @@ ASSAY_HERE bool is_clear(const JudgeSpec& spec, const JudgeNumbers& by, U32 actu
     const float size = size_of(e), error = size_of(a - e);
     float limit = by.proof_rtol * size + by.proof_atol;
     if (spec.ratios) limit *= allowed;
-    bool clear = (error < limit || (spec.ratios && error == 0)) && size > by.proof_above;
+    bool hit = error < limit || error == 0;
+    if (by.near_codes != 0) {  // such an element has the ratio 1
+      const U32 ca = bits_of(a), ce = bits_of(e), apart = ca < ce ? ce - ca : ca - ce;
+      hit |= allowed == 1 && (ca ^ ce) >> 23 == 0 && apart <= by.near_codes &&
+             size >= by.near_above && size <= by.near_below;
+    }
+    const bool is_zero = size == 0, zero_matches = size < by.proof_below || is_zero;
+    to.zero += is_zero ? 1 : 0;
+    to.zero_within += zero_matches ? 1 : 0;
+    bool clear = hit && (size > by.proof_above || zero_matches);
     if (!spec.actual.as_float) clear &= !is_special(spec.actual, actual);
     if (!spec.expected.as_float || spec.rounds) clear &= !is_special(spec.expected, expected);
     return clear;
@@ -328,20 +344,27 @@ ASSAY_HERE bool is_clear(const JudgeSpec& spec, const JudgeNumbers& by, U32 actu
 ASSAY_HERE float allowed_of(const JudgeSpec& spec, const JudgeNumbers& by, double worst) {
   const double most = spec.form == Form::kUlps ? by.ulps : 1;
   const double least = worst < most ? worst : most;
-  // Ulps within a binade are whole, so the ratio is proved up to the next smaller one.
-  return static_cast<float>(spec.form == Form::kUlps ? least : least * (1 - 0x1p-20));
+  // A number of ulps within a binade is exact. A ratio is not, except that none is above 1.
+  if (spec.form == Form::kUlps || least == 1) return static_cast<float>(least);
+  return static_cast<float>(least * (1 - 0x1p-20));
 }
 
 ASSAY_HERE void judge_packs(const JudgeSpec& spec, const JudgeNumbers& by, const Pack& actual,
                             const Pack& expected, float& allowed, Counted& to) {
   if (spec.proves) {
     bool clear = true;
+    Counted counted;
     ASSAY_UNROLL
     for (int k = 0; k < spec.step; ++k) {
-      clear &= is_clear(spec, by, static_cast<U32>(code_in(actual, spec.actual.bytes, k)),
-                        static_cast<U32>(code_in(expected, spec.expected.bytes, k)), allowed);
+      clear &=
+          is_clear(spec, by, static_cast<U32>(code_in(actual, spec.actual.bytes, k)),
+                   static_cast<U32>(code_in(expected, spec.expected.bytes, k)), allowed, counted);
     }
-    if (clear) return;
+    if (clear) {
+      to.zero += counted.zero;
+      to.zero_within += counted.zero_within;
+      return;
+    }
   }
   ASSAY_UNROLL
   for (int k = 0; k < spec.step; ++k) {
