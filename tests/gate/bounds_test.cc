@@ -147,6 +147,40 @@ TEST(ChooseBounds, AGoldenResultOfLessPrecisionLoosens) {
   EXPECT_EQ(torch().atol, 1e-5);
 }
 
+// A kernel that returns integers where floats are expected does not pass because the expected
+// values round to its integers, whatever the standard. A case that names an integer output dtype
+// still has its golden result rounded.
+TEST(TensorChecks, AnOutputOfIntegersIsNotComparableWithFractions) {
+  const std::vector<double> rounded = {0, 1, 3, -2}, fractions = {0.25, 1, 3.25, -2},
+                            whole = {0, 1, 3, -2};
+  const auto of = [](const char* dtype, const std::vector<double>& values) {
+    return Tensor::from_values(format_named(dtype), {4}, values);
+  };
+  std::vector<GateRequest> requests = {{}, {.bounds = {.atol = 0.5}}};
+  for (const char* name :
+       {"default", "torch", "numpy", "onnx", "tensorrt", "ulp(1)", "bit_equal"}) {
+    requests.push_back({.bounds = {.standards = {name}}});
+  }
+  for (const GateRequest& request : requests) {
+    for (const char* dtype : {"int8", "int32", "int64"}) {
+      const Tensor output = of(dtype, rounded);
+      const Verdict refused = gate_tensors(output, of("float64", fractions), request)[0];
+      SCOPED_TRACE(dtype + (" " + refused.bound.text()));
+      EXPECT_EQ(refused.outcome, Outcome::kNotComparable) << refused.because;
+      EXPECT_THAT(refused.because, testing::HasSubstr("2 of 4 expected values (float64) are not "
+                                                      "whole numbers, the first is 0.25 at [0]"));
+      EXPECT_EQ(gate_tensors(output, of("float64", whole), request)[0].outcome, Outcome::kPass);
+      Case c;
+      c.name = "q";
+      c.op = "external";
+      c.output().golden = of("float64", fractions);
+      c.attributes["output_dtype"] = std::string(dtype);
+      const Outcome outcome = gate_case(c, output, request).outcome();
+      EXPECT_EQ(outcome, Outcome::kPass);
+    }
+  }
+}
+
 // Two tensors without a case also get the looser tolerance of both dtypes, whichever of them has
 // less precision. The figures are those of torch.testing.assert_close(check_dtype=False).
 TEST(TensorChecks, TorchTakesTheLooserToleranceOfBothDtypes) {

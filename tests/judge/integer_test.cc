@@ -221,6 +221,54 @@ TEST(JudgeIntegers, FractionsInEveryWidth) {
   }
 }
 
+// Two tensors without a case do not say that the output is meant to hold integers. So no dtype of
+// integers is comparable with float values that would have to be rounded, by any rule.
+TEST(JudgeIntegers, WholeNumbersRefuseFractions) {
+  Bound bits = same_bits(), ulps = within_ulps(1), loose = tolerance(1, 0), tight = tolerance(0, 0);
+  for (Bound* bound : {&bits, &ulps, &loose, &tight}) bound->whole_numbers = true;
+  Bound stored = tolerance(0.5, 0, false);
+  stored.whole_numbers = true;
+  int integers = 0;
+  for (const Format& f : formats()) {
+    if (f.is_float()) continue;
+    ++integers;
+    for (const Format& golden : formats()) {
+      if (golden.name != "float64" && golden.name != "float32" && golden.name != "bfloat16")
+        continue;
+      SCOPED_TRACE(testing::Message() << f.name << " against " << golden.name);
+      const Tensor a = vector_of(f.name, {1, 0, 1, 0}),
+                   whole = vector_of(golden.name, {1, 0, 1, 0}),
+                   fractions = vector_of(golden.name, {1, 0.25, 1, 0.5});
+      for (const Bound& bound : {bits, ulps, loose, tight}) {
+        SCOPED_TRACE(bound.text());
+        const Verdict v = judge(a, fractions, bound);
+        EXPECT_EQ(v.outcome, Outcome::kNotComparable);
+        EXPECT_EQ(v.because,
+                  formatted("the output is {}, but 2 of 4 expected values ({}) are not whole "
+                            "numbers, the first is 0.25 at [1]; return an output of a float dtype, "
+                            "or round the expected result if integers are right",
+                            f.name, golden.name));
+        // A rule that allows an error of 1 does not trust zeros and ones.
+        const Verdict same = judge(a, whole, bound);
+        EXPECT_NE(same.outcome, Outcome::kNotComparable);
+        EXPECT_NE(same.outcome, Outcome::kFail);
+      }
+      const Verdict passed = judge(a, whole, tight);
+      EXPECT_EQ(passed.outcome, Outcome::kPass);
+      ASSERT_EQ(passed.notes.size(), 1u);
+      EXPECT_EQ(passed.notes.front(),
+                formatted("the output is {} and the expected result is {}, but all expected values "
+                          "are whole numbers",
+                          f.name, golden.name));
+      // A standard that compares with the value as it is stored rounds nothing.
+      EXPECT_NE(judge(a, fractions, stored).outcome, Outcome::kNotComparable);
+      // A case that says its output dtype has the golden result rounded.
+      EXPECT_EQ(judge(a, vector_of(golden.name, {1, 0, 1, 0}), tolerance(0, 0)).notes.size(), 0u);
+    }
+  }
+  EXPECT_GE(integers, 9);
+}
+
 TEST(JudgeIntegers, Bool) {
   EXPECT_EQ(
       judge(vector_of("bool", {1, 0, 1}), vector_of("bool", {1, 0, 1}), tolerance(0, 0)).outcome,

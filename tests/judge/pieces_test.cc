@@ -11,6 +11,7 @@
 
 #include "assay/base/constants.h"
 #include "assay/base/random.h"
+#include "assay/base/text.h"
 #include "assay/judge/blindness.h"
 #include "assay/report.h"
 #include "emulated.h"
@@ -67,6 +68,24 @@ void expect_same(const Verdict& pieces, const Verdict& whole) {
   EXPECT_EQ(verdict_json(pieces), verdict_json(whole));
   EXPECT_EQ(metrics_text(pieces), metrics_text(whole));
   EXPECT_EQ(explain(pieces), explain(whole));
+}
+
+// Fractions are counted over all pieces, and the first one is named wherever it lies.
+TEST(PiecewiseJudge, AnOutputOfIntegersIsNotComparableWithFractions) {
+  const std::int64_t size = 3 * kUnit + 5;
+  std::vector<double> values(static_cast<std::size_t>(size), 3);
+  const Tensor output = Tensor::from_values(format_named("int32"), {size}, values);
+  Bound bound;
+  bound.whole_numbers = true;
+  const auto golden = [&] { return Tensor::from_values(format_named("float64"), {size}, values); };
+  expect_same(in_pieces(output, golden(), bound, kUnit), judge(output, golden(), bound));
+  for (const std::int64_t at : {3 * kUnit + 2, 2 * kUnit, kUnit - 1}) {
+    values[static_cast<std::size_t>(at)] = 3.25;
+    const Verdict v = in_pieces(output, golden(), bound, 2 * kUnit);
+    EXPECT_EQ(v.outcome, Outcome::kNotComparable);
+    EXPECT_THAT(v.because, testing::HasSubstr(formatted("3.25 at [{}]", at)));
+    EXPECT_EQ(v.because, judge(output, golden(), bound).because);
+  }
 }
 
 TEST(PiecewiseJudge, IsTheJudgeOfTheWhole) {

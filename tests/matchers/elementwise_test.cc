@@ -84,6 +84,26 @@ TEST(Elementwise, BytesMayBeCodes) {
   EXPECT_THAT(explanation(integers, CloseTo(other_integers)), Not(HasSubstr(hint)));
 }
 
+// A kernel that returns integers by mistake does not match because the reference rounds to them,
+// by any of the matchers.
+TEST(Elementwise, IntegersAreNotCloseToFractions) {
+  const std::vector<std::int32_t> integers = {0, 3, 1};
+  const std::vector<double> fractions = {0.25, 3, 1}, whole = {0, 3, 1};
+  const char* const reason =
+      "the output is int32, but 1 of 3 expected values (float64) is not a whole number: 0.25 at "
+      "[0]; return an output of a float dtype, or round the expected result if "
+      "integers are right";
+  for (const ElementwiseMatcher& matcher :
+       {CloseTo(fractions), CloseTo(fractions).atol(0.5), CloseTo(fractions).standard("torch"),
+        WithinUlps(fractions, 1), BitEqual(fractions), MeetsStandard("onnx", fractions)}) {
+    EXPECT_THAT(integers, Not(matcher));
+    EXPECT_THAT(explanation(integers, matcher), HasSubstr(reason));
+  }
+  EXPECT_THAT(integers, CloseTo(whole));
+  EXPECT_THAT(integers, BitEqual(whole));
+  EXPECT_THAT((std::vector<float>{0, 3, 1}), Not(CloseTo(fractions)));
+}
+
 // The largest distance of 64-bit integers is printed in full, and a limit of one less rejects it.
 TEST(Elementwise, UlpsOf64Bits) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();

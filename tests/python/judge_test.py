@@ -104,6 +104,20 @@ class Compare(TestCase):
         for error in (assay.GateError, assay.NotComparable, assay.Untrusted):
             self.assertFalse(issubclass(error, AssertionError))
 
+    def test_integers_and_fractions(self):
+        """Integers do not pass because float expected values round to them."""
+        expected = np.array([0.25, 3, 1])
+        for dtype in (np.int8, np.int32, np.int64, np.uint8, np.bool_):
+            output = np.rint(expected).astype(dtype)
+            for options in ({}, {"atol": 0.5}, {"standard": "torch"}, {"standard": "bit_equal"}):
+                v = assay.compare(output, expected, **options)
+                self.assertEqual(v.outcome, "not_comparable")
+                self.assertIn("1 of 3 expected values (float64) is not a whole number: 0.25 at [0]; ", v.because)
+        v = assay.compare(np.int32([0, 3, 1]), np.rint(expected))
+        self.assertEqual(v.outcome, "pass")
+        self.assertEqual(v.notes, ["the output is int32 and the expected result is float64, but all expected values are "
+                                   "whole numbers"])
+
     def test_policies(self):
         golden = np.array([1.0, np.nan, np.inf, 0.0])
         out = golden.astype("f4")

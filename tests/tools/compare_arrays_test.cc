@@ -47,6 +47,37 @@ open("side.bin.json", "w").write('{"dtype": "float32", "shape": [4, 6]}')
   }
 };
 
+// Integers do not pass because float expected values round to them.
+TEST_F(CompareArrays, IntegersAndFractions) {
+  python(R"py(
+import numpy as np
+golden = np.array([[0.25, 3, 1], [2.5, -7, 0]])
+np.save("golden.npy", golden); np.save("whole.npy", np.rint(golden))
+np.save("float.npy", np.rint(golden).astype("f4"))
+for dtype in ("int8", "int32", "int64", "uint8", "bool"):
+    np.save(dtype + ".npy", np.abs(np.rint(golden)).astype(dtype) if dtype[0] in "ub" else np.rint(golden).astype(dtype))
+)py");
+  for (const char* dtype : {"int8", "int32", "int64", "uint8", "bool"}) {
+    for (const char* options : {"", " --atol 0.5", " --standard torch", " --standard bit_equal"}) {
+      const Ran ran =
+          run(std::string("assay compare ") + dtype + ".npy golden.npy --json r.json" + options);
+      EXPECT_THAT(ran, Code(4));
+      EXPECT_THAT(ran.out,
+                  HasSubstr(std::string("not_comparable: the output is ") + dtype +
+                            ", but 2 of 6 expected values (float64) are not whole numbers, the "
+                            "first is 0.25 at [0, 0]; return an output of a float dtype, or round "
+                            "the expected result if integers are right"));
+      EXPECT_EQ(json("r.json")["outcome"], "not_comparable");
+    }
+  }
+  const Ran whole = run("assay compare int32.npy whole.npy");
+  EXPECT_THAT(whole, Code(0));
+  EXPECT_THAT(whole.out,
+              HasSubstr("the output is int32 and the expected result is float64, but all "
+                        "expected values are whole numbers"));
+  EXPECT_THAT(run("assay compare float.npy golden.npy"), Code(1));
+}
+
 TEST_F(CompareArrays, FilesOfEveryKind) {
   make_arrays();
   for (const char* pair :

@@ -271,7 +271,11 @@ std::vector<ElementCheck> tensor_checks(const Format& output, const Format& expe
   of_both.bounds.golden = &expected;
   std::vector<ElementCheck> checks = element_checks(Case{}, output, of_both);
   for (ElementCheck& check : checks) {
-    if (!check.bound) check.why_not += advice;
+    if (check.bound) {
+      check.bound->whole_numbers = true;
+    } else {
+      check.why_not += advice;
+    }
   }
   return checks;
 }

@@ -81,6 +81,10 @@ struct Bound : BoundPolicies {
   std::string machine = {};
   std::string distribution = {};  // kDistribution: the law with its parameters
   bool as_published = false;      // judged by the original's own rule (judge/published_standards.h)
+  // An output of integers or bools is not comparable if a float expected value would have to be
+  // rounded to a whole number. tensor_checks() sets it, because two tensors without a case do not
+  // say that the output is meant to hold integers.
+  bool whole_numbers = false;
 
   // "atol 0.001 + rtol 0.001 * |expected|", "2 ulp", "bit equality".
   std::string text() const;

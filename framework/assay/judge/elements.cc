@@ -358,6 +358,10 @@ class ElementJudge {
     const Finding finding =
         integers_ ? judge_integer(position, a, raw) : judge_float(position, a, e, raw);
     found.count(finding, std::isnan(a), bound_.rule != Rule::kStatistics);
+    if (finding.fraction && found.fractions.count++ == 0) {
+      found.fractions.first = offset_ + position;
+      found.fractions.value = raw;
+    }
     if (!finding.missed) return;
     if (found.within_one_ulp) found.within_one_ulp = is_within_one_ulp(finding, position, e);
     if (!rounds_ && out_.is_float() && std::isfinite(raw) && !finding.special && !rule_.by_codes &&
@@ -403,9 +407,11 @@ class ElementJudge {
       finding.missed = finding.missed_by_zero_for_good = true;
       return finding;
     }
+    const bool is_rounded = rounds_ || rule_.by_codes;
+    const bool is_whole = !expected_.format->is_float() || raw == std::nearbyint(raw);
+    finding.fraction = is_rounded && !is_whole;
     // An expected value that the standard does not round is compared as a real number.
-    const bool fraction =
-        !rounds_ && !rule_.by_codes && raw != std::nearbyint(raw) && expected_.format->is_float();
+    const bool fraction = !is_rounded && !is_whole;
     const Int128 difference = ia > *ie ? ia - *ie : *ie - ia;
     const Int128 size = *ie < 0 ? -*ie : *ie;
     finding.error = fraction ? std::abs(a - raw) : static_cast<double>(difference);
@@ -594,6 +600,9 @@ void judge_elements(const TensorView& actual, const TensorView& expected, const 
     return judge_by([&](std::int64_t begin, std::int64_t end) {
       return judge_complex(actual, expected, bound, options, wanted.parts != 0, offset, begin, end);
     });
+  }
+  if (!actual.format->is_float() && expected.format->is_float()) {
+    found.floats_for_integers = expected.format;
   }
   const ElementJudge elements(actual, expected, bound, options, wanted, offset);
   judge_by([&](std::int64_t begin, std::int64_t end) { return elements.run(begin, end); });

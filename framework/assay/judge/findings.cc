@@ -63,6 +63,19 @@ void set_blind(Verdict& verdict, const ElementFindings& found,
   }
 }
 
+// Returns why an output of integers cannot be compared with float values, some of which are not
+// whole numbers.
+std::string fraction_words(const Verdict& verdict, const Format& expected,
+                           const RoundedFractions& fractions, const TensorView& whole) {
+  const char* const are =
+      fractions.count == 1 ? "is not a whole number:" : "are not whole numbers, the first is";
+  return formatted(
+      "the output is {}, but {} of {} expected values ({}) {} {} at {}; return an output of a "
+      "float dtype, or round the expected result if integers are right",
+      verdict.format->name, grouped(fractions.count), grouped(verdict.sites), expected.name, are,
+      number_text(fractions.value), shape_text(whole.multi_index(fractions.first)));
+}
+
 std::string difference_words(const Bound& bound, std::int64_t mismatches) {
   std::string verb = mismatches == 1 ? "differs" : "differ";
   if (bound.rule == Rule::kBits)
@@ -117,6 +130,12 @@ void ElementFindings::merge(ElementFindings later, std::size_t listed) {
   mismatches_of_zeros += later.mismatches_of_zeros;
   nonzero += later.nonzero;
   blind += later.blind;
+  if (fractions.count == 0) {
+    fractions = later.fractions;
+  } else {
+    fractions.count += later.fractions.count;
+  }
+  if (floats_for_integers == nullptr) floats_for_integers = later.floats_for_integers;
   expected_nans += later.expected_nans;
   equal_nans += later.equal_nans;
   worst.insert(worst.end(), std::make_move_iterator(later.worst.begin()),
@@ -161,12 +180,19 @@ void settle(Verdict& verdict, ElementFindings found,
             const std::optional<StatisticsResult>& statistics, bool metrics,
             const std::function<std::vector<double>()>& sizes) {
   const Bound& bound = verdict.bound;
+  const TensorView whole{nullptr, verdict.format, verdict.shape, contiguous_strides(verdict.shape)};
+  if (bound.whole_numbers && found.fractions.count > 0) {
+    Verdict refused =
+        not_comparable(fraction_words(verdict, *found.floats_for_integers, found.fractions, whole));
+    refused.bound = bound;
+    verdict = std::move(refused);
+    return;
+  }
   verdict.mismatches = found.mismatches;
   verdict.special_mismatches = found.special_mismatches;
   verdict.worst_ratio = found.worst_ratio;
   verdict.worst = std::move(found.worst);
   if (verdict.mismatches > 0) verdict.mismatch_map = std::move(found.mismatch_map);
-  const TensorView whole{nullptr, verdict.format, verdict.shape, contiguous_strides(verdict.shape)};
   for (Mismatch& mismatch : verdict.worst) mismatch.index = whole.multi_index(mismatch.linear);
   if (metrics) {
     verdict.metrics = found.metrics->result();
@@ -230,6 +256,13 @@ void settle(Verdict& verdict, ElementFindings found,
             : formatted("all {} elements within {}", grouped(verdict.sites), bound.text());
   }
   settle_nans(verdict, found.expected_nans, found.equal_nans);
+  if (bound.whole_numbers && found.floats_for_integers != nullptr &&
+      verdict.outcome == Outcome::kPass) {
+    verdict.notes.push_back(
+        formatted("the output is {} and the expected result is {}, but all expected values are "
+                  "whole numbers",
+                  verdict.format->name, found.floats_for_integers->name));
+  }
 }
 
 }  // namespace assay

@@ -19,10 +19,17 @@ struct Finding {
   bool special = false;  // the output or the expected value is NaN or infinite
   bool nonzero = false;  // the expected value is finite, and not 0 in the output's format
   bool expects_nan = false;
+  bool fraction = false;  // the expected value of an integer output is not a whole number
   // missed_by_zero is true if a 0 in place of the output's element would be a mismatch that a
   // budget may forgive. missed_by_zero_for_good is true if no budget would forgive it, because NaN
   // or infinity is expected.
   bool missed_by_zero = false, missed_by_zero_for_good = false;
+};
+
+// The expected values that are no whole numbers and were rounded to one for an output of integers.
+struct RoundedFractions {
+  std::int64_t count = 0, first = 0;  // `first` is the row-major position of the first one
+  double value = 0;                   // the first one as it is stored
 };
 
 // The results of one part of the elements, or of several parts in sequence.
@@ -40,6 +47,9 @@ struct ElementFindings {
   std::int64_t nonzero = 0, blind = 0;
   // The elements whose expected value is NaN, and those of them whose output was NaN and accepted.
   std::int64_t expected_nans = 0, equal_nans = 0;
+  // The format of the expected values, if it is a float format and the output's is not.
+  const Format* floats_for_integers = nullptr;
+  RoundedFractions fractions;
   // The worst mismatches, the worst first. Their `index` is not set.
   std::vector<Mismatch> worst;
   // Positions of the first mismatches, to find the pattern that they form.
