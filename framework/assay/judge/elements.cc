@@ -60,6 +60,7 @@ class ElementJudge {
 
   ElementFindings run(std::int64_t begin, std::int64_t end) const {
     ElementFindings found;
+    if (integers_ && expected_.format->is_float()) found.floats_for_integers = expected_.format;
     if (wanted_.parts != 0) found.metrics.emplace(out_, bound_, wanted_);
     if (options_.mismatch_map) found.mismatch_map.emplace(actual_.shape);
     if (as_floats_) {
@@ -358,10 +359,7 @@ class ElementJudge {
     const Finding finding =
         integers_ ? judge_integer(position, a, raw) : judge_float(position, a, e, raw);
     found.count(finding, std::isnan(a), bound_.rule != Rule::kStatistics);
-    if (finding.fraction && found.fractions.count++ == 0) {
-      found.fractions.first = offset_ + position;
-      found.fractions.value = raw;
-    }
+    if (finding.fraction) found.fractions.add(offset_ + position, raw);
     if (!finding.missed) return;
     if (found.within_one_ulp) found.within_one_ulp = is_within_one_ulp(finding, position, e);
     if (!rounds_ && out_.is_float() && std::isfinite(raw) && !finding.special && !rule_.by_codes &&
@@ -407,11 +405,10 @@ class ElementJudge {
       finding.missed = finding.missed_by_zero_for_good = true;
       return finding;
     }
-    const bool is_rounded = rounds_ || rule_.by_codes;
     const bool is_whole = !expected_.format->is_float() || raw == std::nearbyint(raw);
-    finding.fraction = is_rounded && !is_whole;
+    finding.fraction = !is_whole && (rounds_ || rule_.by_codes);
     // An expected value that the standard does not round is compared as a real number.
-    const bool fraction = !is_rounded && !is_whole;
+    const bool fraction = !is_whole && !finding.fraction;
     const Int128 difference = ia > *ie ? ia - *ie : *ie - ia;
     const Int128 size = *ie < 0 ? -*ie : *ie;
     finding.error = fraction ? std::abs(a - raw) : static_cast<double>(difference);
@@ -600,9 +597,6 @@ void judge_elements(const TensorView& actual, const TensorView& expected, const 
     return judge_by([&](std::int64_t begin, std::int64_t end) {
       return judge_complex(actual, expected, bound, options, wanted.parts != 0, offset, begin, end);
     });
-  }
-  if (!actual.format->is_float() && expected.format->is_float()) {
-    found.floats_for_integers = expected.format;
   }
   const ElementJudge elements(actual, expected, bound, options, wanted, offset);
   judge_by([&](std::int64_t begin, std::int64_t end) { return elements.run(begin, end); });

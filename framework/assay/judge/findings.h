@@ -30,6 +30,12 @@ struct Finding {
 struct RoundedFractions {
   std::int64_t count = 0, first = 0;  // `first` is the row-major position of the first one
   double value = 0;                   // the first one as it is stored
+
+  void add(std::int64_t position, double stored) {
+    if (count++ > 0) return;
+    first = position;
+    value = stored;
+  }
 };
 
 // The results of one part of the elements, or of several parts in sequence.
