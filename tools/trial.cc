@@ -32,7 +32,7 @@ struct TrialCommandOptions {
   std::string op;
   std::vector<std::string> dtypes, parameters, merge;
   std::string output_dtype, budget, machine, on, ranks, shard;
-  std::string json, junit, html, out, resume, keep, shrink_time = "20s";
+  std::string json, junit, html, out, resume, keep, shrink_time = "20s", timeout = "10s";
   std::uint64_t seed = 1;
   std::int64_t draws = 200, max_elements = trial::DrawLimits().elements;
   std::optional<std::int64_t> only;
@@ -42,19 +42,19 @@ struct TrialCommandOptions {
        emulate = false, nonempty = false;
 };
 
-// Returns the seconds of "60s", "10m", "500ms" or "1h", the value of an option.
+// Returns the seconds of "60s", "10m", "500ms", "1h" or "60", the value of an option.
 double seconds_of(const std::string& text, std::string_view option) {
   struct Unit {
     std::string_view name;
     double seconds;
   };
-  constexpr Unit kUnits[] = {{"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}};
+  constexpr Unit kUnits[] = {{"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}, {"", 1}};
   for (const Unit& unit : kUnits) {
     if (!text.ends_with(unit.name)) continue;
     const auto value = read_number<double>(text.substr(0, text.size() - unit.name.size()));
     if (value && *value > 0 && *value < 1e9) return *value * unit.seconds;
   }
-  refuse("{} {}: a time with its unit is needed, such as 60s, 10m or 500ms", option, text);
+  refuse("{} {}: a time is needed, such as 60s, 10m, 500ms or a number of seconds", option, text);
 }
 
 // Returns the two ranks of "2-3", or of "2".
@@ -112,6 +112,7 @@ TrialKernel kernel_of(const Operator& op, const TrialCommandOptions& o, const Co
           "./run_softmax {inputs} {output}`");
     }
     TrialProgramOptions program = o.program;
+    program.seconds = seconds_of(o.timeout, "--timeout");
     program.words = context.behind_dashes;
     kernel = program_kernel(op, std::move(program));
   }
@@ -140,7 +141,7 @@ TrialOptions options_of(const Operator& op, const TrialCommandOptions& o) {
   options.limits = {o.max_elements, o.max_elements * kProductsOfElement};
   options.contract.unordered = o.unordered;
   options.contract.batch_invariant = o.batch_invariant;
-  options.contract.call_seconds = o.program.seconds;
+  options.contract.call_seconds = seconds_of(o.timeout, "--timeout");
   options.request.bounds = o.tolerance.request();
   if (!o.machine.empty()) options.request.machine = &machine_named(o.machine);
   options.keep_going = o.keep_going;
@@ -179,7 +180,9 @@ std::string repeat_line(const TrialCommandOptions& o, const Context& context,
   if (o.batch_invariant) line += " --batch-invariant";
   if (o.emulate) return line + " --emulate";
   const TrialProgramOptions defaults;
-  if (o.program.seconds != defaults.seconds) line += formatted(" --timeout {}", o.program.seconds);
+  if (seconds_of(o.timeout, "--timeout") != defaults.seconds) {
+    line += option_text("--timeout", o.timeout);
+  }
   if (o.program.kind != defaults.kind) line += option_text("--as", o.program.kind);
   if (o.program.together != defaults.together)
     line += formatted(" --together {}", o.program.together);
@@ -366,11 +369,11 @@ void add_program_options(CLI::App* command, TrialCommandOptions& o) {
       ->capture_default_str()
       ->check(one_of("kind of file", {"npy", "bin"}));
   command
-      ->add_option("--timeout", o.program.seconds,
-                   "Time limit of a call, in seconds. A start for {folder} gets a tenth of it for "
-                   "each further case.")
+      ->add_option("--timeout", o.timeout,
+                   "Time limit of a call, such as 10s or 500ms. A start for {folder} gets a tenth "
+                   "of it for each further case.")
       ->capture_default_str()
-      ->check(in_range(0.01, 1e6));
+      ->type_name("TIME");
   command
       ->add_option("--jobs", o.program.jobs,
                    "Number of programs that run at a time. No result depends on it.")

@@ -1,6 +1,9 @@
 #include "trial_program.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cctype>
+#include <cerrno>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -32,6 +35,8 @@ constexpr Places kCallPlaces = {kCallPlain, kCallNamed};
 constexpr std::string_view kInputsWord = "{inputs}";
 // The exit status by which test programs say that they were skipped.
 constexpr int kNotSupportedCode = 77;
+// The exit statuses by which a shell says that a program cannot be executed, or was not found.
+constexpr int kCannotExecuteCode = 126, kNotFoundCode = 127;
 constexpr std::string_view kNotSupportedLine = "not supported:";
 
 // The value of a parameter in a call: that of the case, or the operator's default.
@@ -40,10 +45,69 @@ std::optional<Attribute> parameter_value(const Case& c, const Parameter& paramet
   return found != c.attributes.end() ? found->second : default_value(parameter);
 }
 
+// The places that a message offers.
+constexpr std::string_view kKnownPlaces =
+    "{inputs}, {input:NAME}, {output}, {dtype}, {dtype:NAME}, {shape}, {shape:NAME}, "
+    "{parameter:NAME}, {case} and {folder}";
+
+bool is_name(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
+  }) && std::isalpha(static_cast<unsigned char>(text.front())) != 0;
+}
+
+// Returns the place that is nearest to an unknown one, such as "input:x" for "input_x", or an empty
+// string.
+std::string nearest_place(const Operator& op, std::string_view unknown) {
+  const std::size_t colon = unknown.find(':');
+  if (colon != std::string_view::npos) {
+    const std::string kind =
+        nearest_word(unknown.substr(0, colon),
+                     std::vector<std::string>(std::begin(kCallNamed), std::end(kCallNamed)));
+    return kind.empty() ? "" : kind + std::string(unknown.substr(colon));
+  }
+  if (find_row(op.inputs, unknown, &OperatorInput::name) != nullptr) {
+    return formatted("input:{}", unknown);
+  }
+  if (find_parameter(op, unknown) != nullptr) return formatted("parameter:{}", unknown);
+  for (const std::string_view kind : kCallNamed) {
+    if (unknown.size() > kind.size() + 1 && unknown.starts_with(kind) &&
+        !is_name(unknown.substr(kind.size(), 1))) {
+      return formatted("{}:{}", kind, unknown.substr(kind.size() + 1));
+    }
+  }
+  return nearest_word(unknown,
+                      std::vector<std::string>(std::begin(kCallPlain), std::end(kCallPlain)));
+}
+
+// Refuses a place in braces that is not known. Other braces are kept: those of a shell's variable
+// such as ${HOME}, and those of a script (a word with blanks), unless they begin as a place of a
+// file does.
+void check_places(const Operator& op, const std::string& word) {
+  const bool is_script = word.find_first_of(" \t\n") != std::string::npos;
+  for (std::size_t open = word.find('{'); open != std::string::npos;
+       open = word.find('{', open + 1)) {
+    const std::size_t end = word.find('}', open);
+    if (end == std::string::npos) return;
+    const std::string_view braced = std::string_view(word).substr(open + 1, end - open - 1);
+    const std::size_t colon = braced.find(':');
+    const std::string_view kind = braced.substr(0, colon);
+    const bool is_named = colon != std::string_view::npos;
+    if (!is_name(kind) || (is_named && !is_name(braced.substr(colon + 1)))) continue;
+    if (contains(is_named ? kCallPlaces.named : kCallPlaces.plain, kind)) continue;
+    if (open > 0 && word[open - 1] == '$') continue;
+    if (is_script && !kind.starts_with("input") && !kind.starts_with("output")) continue;
+    const std::string nearest = nearest_place(op, braced);
+    refuse("the program's word '{}' has an unknown place {{{}}}{}; known: {}", word, braced,
+           nearest.empty() ? "" : formatted(": did you mean '{{{}}}'?", nearest), kKnownPlaces);
+  }
+}
+
 // The files of one call.
 struct CallFiles {
   std::string folder, case_file, output;
   std::map<std::string, std::string> inputs = {};
+  std::map<std::string, std::string> bytes = {};  // the content of each input's file
 };
 
 // Returns the reason why an input is not supported, if the program printed one.
@@ -65,9 +129,11 @@ class ProgramKernel {
         kind_(array_format_named(o_.kind)),
         workers_([] { return std::make_unique<ScratchFolder>(); }) {
     if (o_.words.empty()) refuse("no program was given after --");
-    bool has_output = false;
+    bool has_inputs = false, has_output = false;
     for (const std::string& word : o_.words) {
+      check_places(op_, word);
       (void)replaced(word, kCallPlaces, [&](const Place& place) {
+        has_inputs = has_inputs || place.kind == "input" || place.kind == "inputs";
         has_output = has_output || place.kind.starts_with("output");
         batch_ = batch_ || place.kind == "folder";
         has_case_ = has_case_ || place.kind == "case";
@@ -86,10 +152,17 @@ class ProgramKernel {
           "the program gets all files of a case in {folder}; leave out the other places in "
           "braces");
     }
-    if (!batch_ && !has_output && !has_case_) {
+    if (!batch_ && !has_case_ && !(has_inputs && has_output)) {
       refuse(
-          "the program has no place for its output; write {output}, {case} or {folder} in "
-          "its words");
+          "the program has no place for its {}; write {} in its words, as in `-- {} {{inputs}} "
+          "{{output}}`; known: {}",
+          has_output   ? "inputs"
+          : has_inputs ? "output"
+                       : "inputs and its output",
+          has_output   ? "{inputs}, {input:NAME}, {case} or {folder}"
+          : has_inputs ? "{output}, {case} or {folder}"
+                       : "{inputs} and {output}, or {case}, or {folder}",
+          o_.words.front(), kKnownPlaces);
     }
     make_files_absolute(o_.words);
   }
@@ -216,11 +289,24 @@ class ProgramKernel {
   }
 
   // Returns how a program ended that did not compute its output, or nothing.
-  std::optional<CallEnd> not_done(const Ended& ended, const ProcessLimits& limits) const {
+  std::optional<CallEnd> not_done(const Ended& ended, const ProcessLimits& limits) {
     const std::string text = ended.text(limits);
+    // A shell reports by these codes that it cannot start a program. An input is to blame only if
+    // the program was started before.
+    const bool is_shells_code = ended.how == Ended::How::kExit &&
+                                (ended.code == kCannotExecuteCode || ended.code == kNotFoundCode);
+    if (is_shells_code && !has_started_) {
+      throw std::runtime_error(formatted("{}: cannot be started: {}", o_.words.front(),
+                                         with_last_line(text, ended.said)));
+    }
+    has_started_ = has_started_ || ended.how != Ended::How::kNotStarted;
     switch (ended.how) {
       case Ended::How::kNotStarted:
-        throw std::runtime_error(formatted("{}: {}", o_.words.front(), text));
+        throw std::runtime_error(
+            formatted("{}: {}{}", o_.words.front(), text,
+                      ended.code == EACCES
+                          ? "; make the file executable (chmod +x), or name its interpreter first"
+                          : ""));
       case Ended::How::kSignal:
         return CallEnd{How::kCrashed, with_last_line("the program was " + text, ended.said)};
       case Ended::How::kTime:
@@ -261,6 +347,7 @@ class ProgramKernel {
       const std::string path = path_for(folder, stem, *view.format, view.shape);
       write_array_file(kind_, path, {{"", view}});
       files.inputs[name] = path;
+      files.bytes[name] = read_file(path);
     }
     if (batch_ || has_case_) write_file(files.case_file, case_json(call, files));
     return files;
@@ -348,7 +435,18 @@ class ProgramKernel {
     return words;
   }
 
-  // Reads the output that the program wrote.
+  // Returns the first input whose file no longer has the bytes that were written to it, or an empty
+  // string.
+  static std::string changed_input(const CallFiles& files) {
+    for (const auto& [name, bytes] : files.bytes) {
+      std::error_code error;
+      const std::string& path = files.inputs.at(name);
+      if (!fs::is_regular_file(path, error) || read_file(path) != bytes) return name;
+    }
+    return "";
+  }
+
+  // Reads the output that the program wrote, and compares the files of the inputs.
   CallEnd read(const KernelCall& call, const CallFiles& files) const {
     std::error_code error;
     if (!fs::exists(files.output, error)) {
@@ -369,13 +467,14 @@ class ProgramKernel {
       return {How::kWrongOutput, formatted("the output must be {} {}, but the file {}",
                                            to.format->name, shape_text(to.shape), text)};
     }
-    return {};
+    return {.changed_input = changed_input(files)};
   }
 
   const Operator& op_;
   TrialProgramOptions o_;
   const ArrayFormat& kind_;
   bool batch_ = false, has_case_ = false, single_ = false;
+  std::atomic<bool> has_started_ = false;  // a call of the program ran it
   std::set<std::string> parameters_, always_;
   Pool<ScratchFolder> workers_;
 };

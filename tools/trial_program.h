@@ -34,7 +34,8 @@ struct TrialProgramOptions {
 
 // Returns the kernel that runs a program. A program reports an input that it does not support by
 // the exit status 77 or by a line that begins with "not supported:". Throws Refusal if a place in
-// braces names something that the operator does not have, or if there is no place for the output.
+// braces is unknown or names something that the operator does not have, or if there is no place for
+// the inputs or the output. The kernel throws std::runtime_error if the program cannot be started.
 TrialKernel program_kernel(const Operator& op, TrialProgramOptions options);
 
 }  // namespace assay::tools

@@ -181,6 +181,113 @@ TEST_F(TrialCommand, AnInterruptKeepsWhatWasFound) {
   EXPECT_GT(json("r.json")["next"], 0);
 }
 
+// Each unknown place is refused before anything is drawn, with the nearest place that is known.
+TEST_F(TrialCommand, UnknownPlacesAreRefused) {
+  struct Row {
+    const char *word, *place, *nearest;
+  };
+  for (const Row& row : {
+           Row{"{inputz}", "{inputz}", "{inputs}"},
+           Row{"{input_x}", "{input_x}", "{input:x}"},
+           Row{"{input}", "{input}", "{inputs}"},
+           Row{"--in={x}", "{x}", "{input:x}"},
+           Row{"--axis={axis}", "{axis}", "{parameter:axis}"},
+           Row{"{inptu:x}", "{inptu:x}", "{input:x}"},
+           Row{"{parameters:axis}", "{parameters:axis}", "{parameter:axis}"},
+           Row{"{dtype.x}", "{dtype.x}", "{dtype:x}"},
+           Row{"{foldr}", "{foldr}", "{folder}"},
+           Row{"{something}", "{something}", ""},
+           Row{"python3 run.py {inputz}", "{inputz}", "{inputs}"},
+       }) {
+    const std::string nearest =
+        row.nearest[0] == 0 ? std::string() : std::string(": did you mean '") + row.nearest + "'?";
+    EXPECT_THAT(
+        run(std::string("assay trial softmax -- true {inputs} {output} '") + row.word + "'"),
+        Exits(2, std::string("error: the program's word '") + row.word + "' has an unknown place " +
+                     row.place + nearest +
+                     "; known: {inputs}, {input:NAME}, {output}, {dtype}, {dtype:NAME}, {shape}, "
+                     "{shape:NAME}, {parameter:NAME}, {case} and {folder}"));
+  }
+  // Braces of a shell and of scripts are not places.
+  for (const char* word : {"${HOME}", "f = {name}; g = {0}", "{}", "{a,b}", "{\"x\": 1}"}) {
+    EXPECT_THAT(
+        trial("right", "--draws 0 --only 0", std::string("{inputs} {output} -1 '") + word + "'"),
+        Code(0))
+        << word;
+  }
+}
+
+// A program that cannot be started is one error, not a finding that is reduced.
+TEST_F(TrialCommand, AProgramThatCannotBeStartedIsOneError) {
+  write("text", "not a program");
+  write("script", "#!/no/such/interpreter\n");
+  run("chmod +x script; mkdir folder");
+  struct Row {
+    const char *program, *error;
+  };
+  for (const Row& row : {
+           Row{"./nothing", "./nothing: cannot be started: No such file or directory"},
+           Row{"no_such_program", "no_such_program: cannot be started: No such file or directory"},
+           Row{"$PWD/script", "script: cannot be started: No such file or directory"},
+           Row{"$PWD/text",
+               "text: cannot be started: Permission denied; make the file executable (chmod +x), "
+               "or name its interpreter first"},
+           Row{"$PWD/folder",
+               "folder: cannot be started: Permission denied; make the file executable (chmod +x), "
+               "or name its interpreter first"},
+           Row{"sh -c ./nothing", "sh: cannot be started: exit status 127: "},
+       }) {
+    for (const char* places : {" {inputs} {output}", " {folder}"}) {
+      const Ran ran =
+          run(std::string("assay trial softmax --jobs 2 --json r.json -- ") + row.program + places);
+      EXPECT_THAT(ran, Code(2)) << row.program << places;
+      EXPECT_THAT(ran.err, HasSubstr(row.error)) << row.program << places;
+      EXPECT_THAT(ran.err, StartsWith("error: "));
+      EXPECT_EQ(std::ranges::count(ran.err, '\n'), 1) << ran.err;
+      EXPECT_EQ(ran.out, "");
+      EXPECT_FALSE(exists("r.json"));
+    }
+  }
+  // A code of this kind after a call that ran is a finding.
+  const Ran later = trial("notfound", "--draws 2");
+  EXPECT_THAT(later, Code(1));
+  EXPECT_EQ(failure()["finding"], "error");
+}
+
+// The files of the inputs are compared with what was written, in every kind of call.
+TEST_F(TrialCommand, AChangedInputFileIsAFinding) {
+  for (const char* way : {"spoils", "removes"}) {
+    for (const char* places : {"{inputs} {output}", "{folder}"}) {
+      SCOPED_TRACE(std::string(way) + " " + places);
+      EXPECT_THAT(trial(way, "--draws 2", places), Code(1));
+      EXPECT_EQ(failure()["finding"], "changed input");
+      EXPECT_THAT(failure()["text"].get<std::string>(),
+                  StartsWith("the file of the input x was changed"));
+    }
+  }
+  EXPECT_THAT(trial("right", "--draws 2 --html r.html"), Code(0));
+  EXPECT_THAT(read("r.html"), ContainsRegex("no input is changed.*kept"));
+}
+
+// A time of an option has a unit, or is a number of seconds.
+TEST_F(TrialCommand, TimesHaveTheSameUnits) {
+  for (const char* time : {"1s", "1000ms", "1", "1.0"}) {
+    const Ran ran = trial("hang", std::string("--timeout ") + time + " --on 'x=float32[1,9]{*:1}'");
+    EXPECT_THAT(ran, Exits(1));
+    EXPECT_THAT(failure()["text"].get<std::string>(),
+                StartsWith("the program was ended after 1 s"));
+    EXPECT_THAT(failure()["repeat"].get<std::string>(),
+                HasSubstr(std::string(" --timeout ") + time + " "));
+  }
+  for (const char* time : {"500ms", "0.5"}) {
+    EXPECT_THAT(run(std::string("assay trial softmax --machine exact --emulate --rank 1-2 "
+                                "--max-elements 40 --budget ") +
+                    time),
+                Code(0))
+        << time;
+  }
+}
+
 TEST_F(TrialCommand, InputsAreListed) {
   const Ran ran = run("assay trial softmax --list --draws 3");
   EXPECT_THAT(ran, Exits(0));
@@ -203,22 +310,47 @@ TEST_F(TrialCommand, WhatIsWrongIsSaid) {
                "./run_softmax {inputs} {output}`"},
            Row{"softmax -- true {inputs}",
                "the program has no place for its output; write {output}, {case} or {folder} in its "
-               "words"},
+               "words, as in `-- true {inputs} {output}`; known: {inputs}, {input:NAME}, {output}, "
+               "{dtype}, {dtype:NAME}, {shape}, {shape:NAME}, {parameter:NAME}, {case} and "
+               "{folder}"},
+           Row{"softmax -- true {output} {shape}",
+               "the program has no place for its inputs; write {inputs}, {input:NAME}, {case} or "
+               "{folder} in its words, as in `-- true {inputs} {output}`; known: {inputs}, "
+               "{input:NAME}, {output}, {dtype}, {dtype:NAME}, {shape}, {shape:NAME}, "
+               "{parameter:NAME}, {case} and {folder}"},
+           Row{"softmax -- true",
+               "the program has no place for its inputs and its output; write {inputs} and "
+               "{output}, or {case}, or {folder} in its words, as in `-- true {inputs} {output}`; "
+               "known: {inputs}, {input:NAME}, {output}, {dtype}, {dtype:NAME}, {shape}, "
+               "{shape:NAME}, {parameter:NAME}, {case} and {folder}"},
+           Row{"softmax --dtype int32 -- true {inputs} {output}",
+               "softmax takes no inputs of int32: softmax takes float operands; x is int32; it "
+               "takes "
+               "float64, float32, float16, bfloat16, tfloat32, hfloat32, float8_e4m3fn, "
+               "float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu, float6_e2m3fn, "
+               "float6_e3m2fn, float4_e2m1fn, float4_e1m2fn, float_e5m6, hifloat8"},
+           Row{"softmax --dtype float32 --dtype int8 -- true {inputs} {output}",
+               "softmax takes no inputs of int8: softmax takes float operands; x is int8; it takes "
+               "float64, float32, float16, bfloat16, tfloat32, hfloat32, float8_e4m3fn, "
+               "float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu, float6_e2m3fn, "
+               "float6_e3m2fn, float4_e2m1fn, float4_e1m2fn, float_e5m6, hifloat8"},
            Row{"softmax -- true {folder} {output}",
                "the program gets all files of a case in {folder}; leave out the other places in "
                "braces"},
            Row{"softmax -- true {input:y} {output}",
                "softmax has no input 'y': did you mean 'x'?; inputs: x (...)"},
-           Row{"softmax -- ./nothing {output}",
-               "./nothing: cannot be started: No such file or directory"},
-           Row{"softmax --budget 5 -- true {output}",
-               "--budget 5: a time with its unit is needed, such as 60s, 10m or 500ms"},
-           Row{"softmax --rank 3-2 -- true {output}",
+           Row{"softmax --budget 5x -- true {inputs} {output}",
+               "--budget 5x: a time is needed, such as 60s, 10m, 500ms or a number of seconds"},
+           Row{"softmax --timeout -1 -- true {inputs} {output}",
+               "--timeout -1: a time is needed, such as 60s, 10m, 500ms or a number of seconds"},
+           Row{"softmax --timeout 2d -- true {inputs} {output}",
+               "--timeout 2d: a time is needed, such as 60s, 10m, 500ms or a number of seconds"},
+           Row{"softmax --rank 3-2 -- true {inputs} {output}",
                "--rank 3-2: LEAST-MOST with ranks from 0 to 8 is needed, such as 2-3"},
-           Row{"softmax --parameter axis -- true {output}",
+           Row{"softmax --parameter axis -- true {inputs} {output}",
                "--parameter axis: NAME=VALUE is needed, such as axis=0"},
            Row{"softmax --emulate", "--emulate needs --machine, which names what is emulated"},
-           Row{"softmax --only 3 --resume r.json -- true {output}",
+           Row{"softmax --only 3 --resume r.json -- true {inputs} {output}",
                "--resume continues a whole trial; leave out --only and --on"},
        }) {
     write("r.json", "{}");

@@ -6,8 +6,14 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
 #include <thread>
 
+#include "assay/base/text.h"
+#include "assay/op/generate.h"
+#include "assay/op/operator.h"
 #include "assay/trial/case_text.h"
 #include "assay/trial/dimensions.h"
 #include "error_of.h"
@@ -317,8 +323,152 @@ TEST(Trial, RefusesWhatItCannotTry) {
   options = {};
   options.on = "x=float32[2]{5:1}";
   EXPECT_THAT(refusal("softmax", options), HasSubstr("there is no element 5"));
+  options.on = "x=float32[1,300]";
+  EXPECT_THAT(refusal("softmax", options),
+              HasSubstr("the case's word 'x=float32[1,300]' does not say its elements; write "
+                        "x=float32[1,300]{} for zeros, x=float32[1,300]{*:1} for ones, or "
+                        "x=float32[1,300]{0:1.5} for zeros and one other element"));
+  options.on = "x=3";
+  EXPECT_THAT(
+      refusal("softmax", options),
+      HasSubstr("the case's word 'x=3' is not a tensor; write one as x=float32[2,3]{0:1.5}"));
   options.on = "z=float32[2]{1:1}";
   EXPECT_THAT(refusal("softmax", options), HasSubstr("has neither an input nor a parameter 'z'"));
+}
+
+// A dtype that the operator does not take is refused before the kernel is called, for every
+// operator and dtype. A dtype that is not refused gives outputs that can be judged.
+TEST(Trial, DtypesThatAnOperatorDoesNotTakeAreRefusedAtOnce) {
+  int refused = 0, taken = 0;
+  for (const Operator& op : operators()) {
+    if (op.generate == nullptr) continue;
+    for (const Format& format : formats()) {
+      TrialKernel kernel;
+      kernel.takes_empty = false;
+      bool was_called = false;
+      kernel.call = [&](const KernelCall&) {
+        was_called = true;
+        throw NotSupported("it is only counted");
+      };
+      TrialOptions options;
+      options.dtypes = {std::string(format.name)};
+      options.draws = 0;
+      options.only = 0;
+      options.limits = {.elements = 1 << 10, .products = 1 << 12};
+      SCOPED_TRACE(op.name + " of " + std::string(format.name));
+      std::optional<TrialReport> report;
+      const std::string error = error_of([&] { report = run_trial(op.name, kernel, options); });
+      if (report) {
+        ++taken;
+        EXPECT_TRUE(was_called);
+        EXPECT_EQ(report->listed.not_supported, 1) << report->because();
+        EXPECT_TRUE(report->not_judged.empty());
+      } else {
+        ++refused;
+        EXPECT_FALSE(was_called);
+        EXPECT_THAT(error,
+                    HasSubstr(formatted("{} takes no inputs of {}: ", op.name, format.name)));
+        EXPECT_THAT(error, HasSubstr("; it takes "));
+      }
+    }
+  }
+  EXPECT_GT(refused, 100);
+  EXPECT_GT(taken, 100);
+  EXPECT_EQ(error_of([] {
+              (void)run_trial("softmax", TrialKernel(), {.dtypes = {"float32", "int32"}});
+            }),
+            "softmax takes no inputs of int32: softmax takes float operands; x is int32; it takes "
+            "float64, "
+            "float32, float16, bfloat16, tfloat32, hfloat32, float8_e4m3fn, float8_e5m2, "
+            "float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu, float6_e2m3fn, float6_e3m2fn, "
+            "float4_e2m1fn, float4_e1m2fn, float_e5m6, hifloat8");
+}
+
+// An operator of the user's own: y = times x + b, where b is optional.
+Tensor scaled_sum(const Case& c, const Format& output) {
+  std::vector<double> values = c.input("x").view().values();
+  const std::optional<double> given = c.real("times");
+  const std::vector<double> more =
+      c.inputs.count("b") != 0 ? c.input("b").view().values() : std::vector<double>();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = values[i] * given.value_or(1) + (more.empty() ? 0 : more[i]);
+  }
+  return Tensor::from_values(output, c.input("x").shape(), values);
+}
+Operator own_operator(std::string name) {
+  return {.name = std::move(name),
+          .summary = "times x + b",
+          .inputs = {{.name = "x", .shape = "(...)"},
+                     {.name = "b", .shape = "(...)", .optional = true}},
+          .parameters = {{.name = "times",
+                          .kind = ParameterKind::kNumber,
+                          .default_value = "1",
+                          .tried = {"1", "-0.5", "3"}}},
+          .run = [](const Call& call) { return scaled_sum(call.test_case, call.output); },
+          .reference =
+              [](const ReferenceCall& call) { return scaled_sum(call.test_case, call.output); },
+          .generate = generate_vector};
+}
+
+// A kernel of the own operator: a function of views, which may forget a part of it.
+TrialKernel own_kernel(const Operator& op, bool forgets_b, bool forgets_times) {
+  TrialKernel kernel;
+  kernel.name = "scaled_sum";
+  kernel.parameters = {"times"};
+  kernel.sometimes = {"b"};
+  EXPECT_EQ(op.inputs.size(), 2u);
+  kernel.call = [=](const KernelCall& call) {
+    const float times = forgets_times ? 1 : static_cast<float>(call.real("times").value_or(1));
+    const auto* const x = elements<float>(call.input("x"));
+    const auto* const b = call.has("b") && !forgets_b ? elements<float>(call.input("b")) : nullptr;
+    for (std::int64_t i = 0; i < call.output.size(); ++i) {
+      call.output.as<float>()[i] = x[i] * times + (b == nullptr ? 0 : b[i]);
+    }
+  };
+  return kernel;
+}
+
+// Registers the operator, tries right and wrong kernels, and exits with 0 if all is as expected. It
+// runs in a process of its own, because other tests iterate the operators.
+[[noreturn]] void exit_after_trials_of_an_own_operator() {
+  register_operator(own_operator("scaled_sum"));
+  const Operator& op = op_named("scaled_sum");
+  const TrialReport right = tried(own_kernel(op, false, false), "scaled_sum");
+  EXPECT_EQ(right.outcome(), Outcome::kPass) << right.because();
+  EXPECT_GT(right.listed.passed, 20);
+  EXPECT_GT(right.random.passed, 20);
+  for (const char* value : {"times=1", "times=-0.5", "times=3"}) {
+    EXPECT_GT(right.coverage.at("attributes").count(value), 0u) << value;
+  }
+  EXPECT_GT(right.coverage.at("inputs").count("b"), 0u);
+  const TrialReport no_b = tried(own_kernel(op, true, false), "scaled_sum");
+  EXPECT_EQ(found(no_b), TrialFinding::kWrongResult);
+  EXPECT_THAT(no_b.failures.front().reduced, HasSubstr("b=float32["));
+  const TrialReport no_times = tried(own_kernel(op, false, true), "scaled_sum");
+  EXPECT_EQ(found(no_times), TrialFinding::kWrongResult);
+  EXPECT_THAT(no_times.failures.front().reduced, HasSubstr(" times="));
+  // The reduced input repeats the failure.
+  TrialOptions again;
+  again.on = no_times.failures.front().reduced;
+  EXPECT_EQ(found(run_trial("scaled_sum", own_kernel(op, false, true), again)),
+            TrialFinding::kWrongResult);
+  EXPECT_EQ(run_trial("scaled_sum", own_kernel(op, false, false), again).outcome(), Outcome::kPass);
+  // Words that the operator does not have are refused with its own.
+  TrialOptions wrong;
+  wrong.parameters["tims"] = 2.0;
+  EXPECT_EQ(error_of([&] { (void)run_trial("scaled_sum", own_kernel(op, false, false), wrong); }),
+            "scaled_sum has no parameter 'tims': did you mean 'times'?");
+  Operator no_inputs = own_operator("no_inputs");
+  no_inputs.generate = nullptr;
+  register_operator(no_inputs);
+  EXPECT_EQ(error_of([&] { (void)run_trial("no_inputs", own_kernel(op, false, false), {}); }),
+            "the operator 'no_inputs' has no `generate`, so a trial cannot draw its inputs");
+  std::fflush(stdout);
+  std::exit(testing::Test::HasFailure() ? 1 : 0);
+}
+
+TEST(Trial, TriesAnOperatorOfTheUsersOwn) {
+  EXPECT_EXIT(exit_after_trials_of_an_own_operator(), testing::ExitedWithCode(0), "");
 }
 
 TEST(CaseText, IsReadAsItIsWritten) {

@@ -60,6 +60,13 @@ Tensor parse_tensor(std::string_view text, std::string_view word) {
   const std::size_t open = text.find('['), close = text.find(']'), brace = text.find('{');
   if (open == std::string_view::npos || close == std::string_view::npos || close < open ||
       brace != close + 1 || text.back() != '}') {
+    const bool has_no_elements = close == text.size() - 1 && open < close;
+    if (has_no_elements) {
+      refuse(
+          "the case's word '{}' does not say its elements; write {}{{}} for zeros, {}{{*:1}} for "
+          "ones, or {}{{0:1.5}} for zeros and one other element",
+          word, word, word, word);
+    }
     refuse("the case's word '{}' is not a tensor; write one as x=float32[2,3]{{0:1.5}}", word);
   }
   const Format& format = format_named(text.substr(0, open));
@@ -144,7 +151,9 @@ Subject parse_case(const Operator& op, std::string_view text) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos) refuse("the case's word '{}' must be NAME=VALUE", word);
     const std::string name = word.substr(0, equals), value = word.substr(equals + 1);
-    if (find_row(op.inputs, name, &OperatorInput::name) != nullptr && value.ends_with('}')) {
+    const bool is_input = find_row(op.inputs, name, &OperatorInput::name) != nullptr;
+    const bool is_tensor = value.ends_with('}') || value.ends_with(']');
+    if (is_input && (is_tensor || find_parameter(op, name) == nullptr)) {
       c.inputs[name] = parse_tensor(value, word);
     } else if (name == "inputs") {
       subject.inputs = layout_named(value);

@@ -199,27 +199,23 @@ Drawing::Drawing(const Operator& op, const TrialKernel& kernel, std::vector<std:
     }
   }
   if (dtypes_.empty()) dtypes_ = kernel.dtypes;
-  for (const std::string& dtype : dtypes_) {
-    (void)format_named(dtype);
-    if (!kernel.dtypes.empty() && std::ranges::find(kernel.dtypes, dtype) == kernel.dtypes.end()) {
+  for (std::string& dtype : dtypes_) {
+    const Format& format = format_named(dtype);
+    const auto is_format = [&](const std::string& of) { return &format_named(of) == &format; };
+    if (!kernel.dtypes.empty() && std::ranges::none_of(kernel.dtypes, is_format)) {
       refuse("{} takes {}, and not {}", kernel.name, joined(kernel.dtypes), dtype);
     }
+    dtype = format.name;  // "fp32" is float32
   }
   if (dtypes_.empty()) {
     for (const char* dtype : {"float32", "float8_e4m3fn", "int8"}) {
-      Draw first = base(dtype);
-      first.recipe.sizes = listed_sizes().front();
-      if (!can_make(first)) continue;
+      if (!why_not_dtype(dtype).empty()) continue;
       dtypes_ = {dtype};
       break;
     }
-    if (dtypes_.empty()) {
-      Draw first = base("float32");
-      first.recipe.sizes = listed_sizes().front();
-      (void)make(first);  // which says why
-      dtypes_ = {"float32"};
-    }
+    if (dtypes_.empty()) dtypes_ = {"float32"};
   }
+  for (const std::string& dtype : dtypes_) check_dtype(dtype);
   const std::vector<std::vector<std::int64_t>> sizes = listed_sizes();
   for (const std::string& input : kernel.sometimes) {
     Draw with_input = base(dtypes_.front());
@@ -284,6 +280,35 @@ Drawing::Drawing(const Operator& op, const TrialKernel& kernel, std::vector<std:
     set_optional(first, false);
     (void)make(first);
   }
+}
+
+std::string Drawing::why_not_dtype(const std::string& dtype) const {
+  std::string reason;
+  Draw draw = base(dtype);
+  set_optional(draw, false);
+  for (const std::vector<std::int64_t>& sizes : listed_sizes()) {
+    draw.recipe.sizes = sizes;
+    set_values(draw, value_classes().front());
+    try {
+      (void)golden_result(make(draw), 1);
+      return "";
+    } catch (const Refusal& e) {
+      if (reason.empty()) reason = e.reason();
+    }
+  }
+  return reason;
+}
+
+void Drawing::check_dtype(const std::string& dtype) const {
+  const std::string reason = why_not_dtype(dtype);
+  if (reason.empty()) return;
+  std::vector<std::string> taken;
+  for (const Format& format : formats()) {
+    const std::string name(format.name);
+    if (why_not_dtype(name).empty()) taken.push_back(name);
+  }
+  if (taken.empty()) refuse("a trial of {} cannot draw its inputs: {}", op_.name, reason);
+  refuse("{} takes no inputs of {}: {}; it takes {}", op_.name, dtype, reason, joined(taken));
 }
 
 bool Drawing::can_make(const Draw& draw) const {

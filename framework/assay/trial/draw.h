@@ -55,7 +55,8 @@ struct DrawLimits {
 class Drawing {
  public:
   // `dtypes` are those of inputs. An empty list stands for those of the kernel, or for one that the
-  // operator takes. Throws Refusal if the operator cannot make inputs, or a dtype is unknown.
+  // operator takes. Throws Refusal if the operator cannot make inputs, or if a dtype is unknown or
+  // is one that the operator does not take.
   // `fixed` are values of parameters that every draw has.
   Drawing(const Operator& op, const TrialKernel& kernel, std::vector<std::string> dtypes,
           std::map<std::string, Attribute> fixed, DrawLimits limits, std::uint64_t seed);
@@ -99,6 +100,10 @@ class Drawing {
   bool varies(const Parameter& parameter) const;  // draws have different values of it
   std::vector<std::int64_t> random_sizes(Random& random) const;
   bool can_make(const Draw& draw) const;
+  // Returns why the operator takes no inputs of a dtype, or an empty string if it takes some.
+  std::string why_not_dtype(const std::string& dtype) const;
+  // Throws Refusal, which lists the dtypes that the operator takes, if it does not take this one.
+  void check_dtype(const std::string& dtype) const;
 
   const Operator& op_;
   const TrialKernel& kernel_;

@@ -217,6 +217,7 @@ struct Examination::State {
           CallResult::put(result.changed, name);
         }
       }
+      if (!end.changed_input.empty()) CallResult::put(result.changed, end.changed_input);
     }
     result.finished = true;
   }
@@ -294,7 +295,8 @@ struct Examination::State {
       }
       if (r.changed[0] != 0) {
         return failed(TrialFinding::kChangedInput,
-                      formatted("the memory of the input {} was changed{}", r.changed, which(i)));
+                      formatted("the {} of the input {} was changed{}",
+                                kernel.call_all ? "file" : "memory", r.changed, which(i)));
       }
     }
     return std::nullopt;

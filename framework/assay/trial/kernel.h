@@ -92,6 +92,8 @@ struct CallEnd {
   };
   How how = How::kDone;
   std::string text = {};  // the reason, unless it is kDone
+  // The input whose file a program changed or removed, or an empty string.
+  std::string changed_input = {};
 };
 
 // A kernel, with the inputs that it takes. The functions that make one are in trial/adapters.h.

@@ -90,7 +90,6 @@ class Trial {
       all = {TrialFinding::kCrashed, TrialFinding::kHung};
     }
     if (is_program || kernel_.returns_output) all.push_back(TrialFinding::kWroteOutside);
-    if (is_program) all.push_back(TrialFinding::kChangedInput);
     if (kernel_.returns_output) all.push_back(TrialFinding::kUnwritten);
     if (!kernel_.keeps_state) all.push_back(TrialFinding::kStale);
     if (o_.contract.unordered) all.push_back(TrialFinding::kNotRepeatable);

@@ -28,6 +28,8 @@ def softmax(way, x, axis):
             print("working")
             print("ValueError: the row is too long\n", file=sys.stderr)
             sys.exit(3)
+        elif way == "notfound":
+            sys.exit(127)
         elif way == "crash":
             os.kill(os.getpid(), 11)
         elif way == "hang":
@@ -46,6 +48,18 @@ def softmax(way, x, axis):
     return y
 
 
+def spoil(way, file):
+    """Changes or removes the file of the input, in ways that do so."""
+    if way == "spoils":
+        with open(file, "r+b") as f:
+            f.seek(-1, os.SEEK_END)
+            last = f.read(1)[0]
+            f.seek(-1, os.SEEK_END)
+            f.write(bytes([last ^ 1]))
+    elif way == "removes":
+        os.remove(file)
+
+
 def main():
     way = sys.argv[1]
     if way == "skips":
@@ -58,6 +72,7 @@ def main():
             print("not supported: more than 2 dimensions")
             return
         y = softmax(way, x, axis)
+        spoil(way, sys.argv[2])
         if way != "nofile":
             np.save(sys.argv[3], y)
         return
@@ -75,6 +90,7 @@ def main():
         y = softmax(way, x, case["attributes"]["axis"])
         if way == "stale":
             y = before.setdefault(x.shape, y)
+        spoil(way, os.path.join(folder, case["inputs"]["x"]["file"]))
         np.save(os.path.join(folder, case["output"]["file"]), y)
 
 
