@@ -23,13 +23,18 @@ _NOT_PASSED = {"keepdim", "keepdims", "out"}
 _FLAT_KINDS = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
+def _nearest(word, known):
+    """Returns the known word that is nearest to a word, or None."""
+    import difflib
+    return next(iter(difflib.get_close_matches(str(word), list(known), 1)), None)
+
+
 def _row_of(op):
     for row in _core.list_operators():
         if row["name"] == op:
             return row
-    import difflib
-    near = difflib.get_close_matches(str(op), [row["name"] for row in _core.list_operators()], 1)
-    raise ValueError(f"unknown operator {op!r}{f'; did you mean {near[0]!r}?' if near else ''}; "
+    near = _nearest(op, [row["name"] for row in _core.list_operators()])
+    raise ValueError(f"unknown operator {op!r}{f'; did you mean {near!r}?' if near else ''}; "
                      "assay.list_operators() shows all")
 
 
@@ -395,6 +400,35 @@ def _words(value):
     return [] if value is None else [value] if isinstance(value, str) else [str(one) for one in value]
 
 
+def _ranks(value):
+    """Returns the least and the largest rank of `ranks`: a pair, or one number for both."""
+    both = (value, value) if isinstance(value, int) else tuple(value) if isinstance(value, (tuple, list, range)) else ()
+    if isinstance(value, range):
+        both = (min(value), max(value)) if len(value) else ()
+    if isinstance(value, bool) or len(both) != 2 or not all(type(one) is int for one in both) or not 0 <= both[0] <= both[1]:
+        raise ValueError(f"ranks={value!r}: give the least and the largest number of dimensions, such as ranks=(2, 3), or "
+                         "one number for both")
+    return both
+
+
+def _refuse_unknown(unknown, row):
+    """Raises TypeError for a keyword that trial() does not have."""
+    if not unknown:
+        return
+    word, value = next(iter(unknown.items()))
+    text = f"trial() got an unexpected keyword argument {word!r}"
+    ours = {one["name"] for one in row["parameters"]}
+    options = set(inspect.signature(trial).parameters)
+    parameter = word if word in ours else _OTHER_NAMES.get(word)
+    if parameter in ours:
+        raise TypeError(f"{text}: it is a parameter of {row['name']}; give parameters={{{parameter!r}: {value!r}}}")
+    near = _nearest(word, options | ours | set(_OTHER_NAMES))
+    near = _OTHER_NAMES.get(near, near)
+    if near in ours - options:
+        raise TypeError(f"{text}: did you mean parameters={{{near!r}: {value!r}}}?")
+    raise TypeError(text + (f": did you mean {near!r}?" if near else f"; known: {', '.join(sorted(options - {'fn', 'op'}))}"))
+
+
 def _dtype_words(value):
     """Returns the names of dtypes, each of which is a text or a dtype of numpy or PyTorch."""
     if value is None:
@@ -406,7 +440,7 @@ def _dtype_words(value):
 def trial(fn, op, *, dtypes=None, output_dtype=None, parameters=None, names=None, framework=None, device=None, out=False,
           draws=200, budget=None, seed=1, max_elements=None, ranks=(1, 4), aligned=False, contiguous=False,
           nonempty=False, machine=None, standard=None, rtol=None, atol=None, unordered=False, batch_invariant=False,
-          isolated=False, call_seconds=10.0, keep_going=False, only=None, on=None, threads=0):
+          isolated=False, call_seconds=10.0, keep_going=False, only=None, on=None, threads=0, **unknown):
     """Looks for an input for which a function computes an operator wrong, and returns a TrialReport.
 
         assay.trial(my_softmax, "softmax")
@@ -427,7 +461,7 @@ def trial(fn, op, *, dtypes=None, output_dtype=None, parameters=None, names=None
     out         True: the function writes to its keyword `out`. Then writes outside the output are found, too.
     draws       the number of random inputs after the fixed list. `budget` in seconds takes its place.
     max_elements   the largest number of elements of an input, 65 536 by default.
-    ranks       the least and the largest number of dimensions of the first input.
+    ranks       the least and the largest number of dimensions of the first input, or one number for both.
     aligned, contiguous, nonempty   the function takes only memory aligned to 64 bytes, only contiguous arrays, only sizes
                 of at least 1.
     machine     the machine that runs the function (list_machines()), whose expected errors then bound the output.
@@ -443,7 +477,10 @@ def trial(fn, op, *, dtypes=None, output_dtype=None, parameters=None, names=None
     An exception of the function is the finding "error". NotImplementedError and assay.NotSupported say that the function
     does not take an input. Ctrl-C ends the trial, and the report has what was found.
     """
+    if isinstance(fn, str) and callable(op):
+        raise TypeError(f"trial() takes the function first and the operator second: trial({_name_of(op)}, {fn!r})")
     row = _row_of(op)
+    _refuse_unknown(unknown, row)
     if not callable(fn):
         raise TypeError(f"trial() needs a function, not a {type(fn).__name__}")
     if framework not in (None, "numpy", "torch"):
@@ -478,7 +515,7 @@ def trial(fn, op, *, dtypes=None, output_dtype=None, parameters=None, names=None
                    always=sorted(arguments.always), sometimes=sorted(arguments.sometimes), not_tried=not_tried,
                    parameters={word: _dtype_words(value)[0] if word.endswith("dtype") else value
                                for word, value in fixed.items() if value is not None},
-                   out=bool(out), draws=draws, budget=budget, seed=seed, max_elements=max_elements, ranks=tuple(ranks),
+                   out=bool(out), draws=draws, budget=budget, seed=seed, max_elements=max_elements, ranks=_ranks(ranks),
                    aligned=aligned, contiguous=contiguous, nonempty=nonempty, machine=machine, standard=_words(standard),
                    rtol=rtol, atol=atol, unordered=unordered, batch_invariant=batch_invariant, isolated=isolated,
                    call_seconds=call_seconds, keep_going=keep_going, only=only, on=on, threads=threads)
@@ -493,10 +530,12 @@ def assert_trial(fn, op, **options):
     trial(fn, op, **options).check()
 
 
-def _keywords_of_trial(function):
-    """Gives assert_trial() the signature of trial()."""
-    function.__signature__ = inspect.signature(trial).replace(return_annotation=None)
+def _known_keywords(function, signature):
+    """Gives a function the signature of trial() without the keywords that are refused."""
+    known = [one for name, one in signature.parameters.items() if name != "unknown"]
+    function.__signature__ = signature.replace(parameters=known)
     return function
 
 
-assert_trial = _keywords_of_trial(assert_trial)
+trial = _known_keywords(trial, inspect.signature(trial))
+assert_trial = _known_keywords(assert_trial, inspect.signature(trial).replace(return_annotation=None))

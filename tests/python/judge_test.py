@@ -112,7 +112,7 @@ class Compare(TestCase):
             for options in ({}, {"atol": 0.5}, {"standard": "torch"}, {"standard": "bit_equal"}):
                 v = assay.compare(output, expected, **options)
                 self.assertEqual(v.outcome, "not_comparable")
-                self.assertIn("1 of 3 expected values (float64) is not a whole number: 0.25 at [0]; ", v.because)
+                self.assertIn("1 of 3 expected values (float64) is not a whole number: 0.25 at [0]; ", v.why)
         v = assay.compare(np.int32([0, 3, 1]), np.rint(expected))
         self.assertEqual(v.outcome, "pass")
         self.assertEqual(v.notes, ["the output is int32 and the expected result is float64, but all expected values are "

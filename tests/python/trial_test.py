@@ -757,7 +757,57 @@ class Arguments(TestCase):
         self.assertIn("has no parameter 'out'", refused(TypeError, softmax, "softmax", out=True))
         self.assertIn("no parameter 'epss'", refused(ValueError, layernorm, "layernorm", parameters={"epss": 1}))
         self.assertIn("hoper", refused(ValueError, softmax, "softmax", machine="hoper"))
-        self.assertIn("unexpected keyword argument 'drawss'", refused(TypeError, softmax, "softmax", drawss=1))
+        self.assertIn("trial() got an unexpected keyword argument 'drawss': did you mean 'draws'?",
+                      refused(TypeError, softmax, "softmax", drawss=1))
+
+    def test_words_that_are_nearly_right(self):
+        def refused(error, *arguments, **options):
+            return self.refusal(error, assay.trial, *arguments, **options)
+        self.assertEqual(refused(TypeError, "softmax", softmax),
+                         "trial() takes the function first and the operator second: trial(softmax, 'softmax')")
+        for word, value, text in [
+                ("axis", 0, ": it is a parameter of softmax; give parameters={'axis': 0}"),
+                ("dim", 1, ": it is a parameter of softmax; give parameters={'axis': 1}"),
+                ("axsi", 0, ": did you mean parameters={'axis': 0}?"),
+                ("dtype", "float32", ": did you mean 'dtypes'?"),
+                ("rank", 2, ": did you mean 'ranks'?"),
+                ("parameter", {}, ": did you mean 'parameters'?"),
+                ("thread", 1, ": did you mean 'threads'?")]:
+            self.assertEqual(refused(TypeError, softmax, "softmax", **{word: value}),
+                             f"trial() got an unexpected keyword argument {word!r}{text}")
+        self.assertIn("'xyzzy'; known: aligned, atol, batch_invariant, ", refused(TypeError, softmax, "softmax", xyzzy=1))
+        self.assertNotIn("unknown", refused(TypeError, softmax, "softmax", xyzzy=1))
+        self.assertIn("softmax has no parameter 'axsi': did you mean 'axis'?",
+                      refused(ValueError, softmax, "softmax", parameters={"axsi": 0}))
+        for function in (assay.trial, assay.assert_trial):
+            self.assertNotIn("unknown", inspect.signature(function).parameters)
+        with self.assertRaisesRegex(TypeError, "did you mean 'draws'"):
+            assay.assert_trial(softmax, "softmax", drawss=1)
+
+    def test_words_of_dtypes(self):
+        for dtypes in ("fp32", {"fp32"}, ["fp32"], ("float",), np.float32, [np.dtype("float32")]):
+            report = assay.trial(softmax, "softmax", dtypes=dtypes, draws=0, ranks=2)
+            self.assertEqual(report.dtypes, ["float32"])
+            self.assertEqual(report.outcome, "pass")
+        for dtypes in ("flaot32", {"flaot32"}):
+            self.assertIn("unknown dtype 'flaot32': did you mean 'float32'?",
+                          self.refusal(ValueError, assay.trial, softmax, "softmax", dtypes=dtypes))
+        self.assertRegex(self.refusal(ValueError, assay.trial, softmax, "softmax", dtypes="int32"),
+                         "^softmax takes no inputs of int32: .*; it takes .*float32")
+
+    def test_words_of_ranks(self):
+        for ranks, seen in [(2, {"2"}), ((2, 2), {"2"}), ([1, 2], {"1", "2"}), (range(1, 3), {"1", "2"})]:
+            report = assay.trial(softmax, "softmax", ranks=ranks, draws=20)
+            self.assertEqual(set(report.coverage["dimensions"]), seen)
+        for ranks in ("2", (2,), (3, 2), (1, 2, 3), (1.0, 2), None, True, -1, range(0)):
+            self.assertEqual(self.refusal(ValueError, assay.trial, softmax, "softmax", ranks=ranks),
+                             f"ranks={ranks!r}: give the least and the largest number of dimensions, such as ranks=(2, 3), "
+                             "or one number for both")
+
+    def test_words_of_cases(self):
+        self.assertIn("the case's word 'x=float32[1,300]' does not say its elements; write x=float32[1,300]{} for zeros",
+                      self.refusal(ValueError, assay.trial, softmax, "softmax", on="x=float32[1,300]"))
+        self.assertTrue(assay.trial(softmax, "softmax", on="x=float32[1,300]{}"))
 
     @unittest.skipIf(torch is None, "PyTorch is not installed")
     def test_without_a_signature(self):
