@@ -55,7 +55,7 @@ HOUSE = {
     "cuda": ["framework"],
     "tools": ["datasets", "matchers"],
     "python": ["cuda", "datasets", "tools"],
-    "tests": ["datasets", "matchers", "tools"],
+    "tests": ["cuda", "datasets", "matchers", "tools"],
     "examples": ["datasets", "matchers", "tools"],
     "benchmarks": ["datasets", "matchers", "tools", "tests"],
 }

@@ -8,6 +8,7 @@
 #include "assay/device/judge_kernel.h"
 #include "assay/device/kernel_text.h"
 #include "assay/gate/gate.h"
+#include "assay/judge/block_rule.h"
 #include "assay/judge/elements.h"
 #include "assay/judge/rule_table.h"
 

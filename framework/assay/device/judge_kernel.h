@@ -6,8 +6,7 @@
 // A kernel decides for each unit of kUnit elements whether the host must look at it: if an element
 // is a mismatch, or NaN or infinite on either side. The other elements match for sure, and the
 // kernel counts what the verdict needs of them, as simd/compare.h does.
-#ifndef ASSAY_DEVICE_JUDGE_KERNEL_H_
-#define ASSAY_DEVICE_JUDGE_KERNEL_H_
+#pragma once
 
 #ifdef __CUDACC__
 #define ASSAY_HERE __device__ __forceinline__
@@ -440,5 +439,3 @@ ASSAY_HERE void sum_units(const JudgeCall& call, U32 thread, U32 threads) {
 }  // namespace device
 }  // namespace v0_2
 }  // namespace assay
-
-#endif  // ASSAY_DEVICE_JUDGE_KERNEL_H_
