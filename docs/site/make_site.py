@@ -18,7 +18,7 @@ import pages
 
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
-ROOTS = ("framework", "datasets", "matchers", "tools")
+ROOTS = ("framework", "cuda", "datasets", "matchers", "tools")
 SETTINGS = """
 PROJECT_NAME = assay
 PROJECT_BRIEF = "tells how good an operator's output is"

@@ -1,4 +1,4 @@
-"""What arrays in the memory of a device need."""
+"""Libraries that arrays in the memory of a device need."""
 import ctypes
 import functools
 import importlib.util
@@ -7,10 +7,10 @@ import pathlib
 
 @functools.lru_cache(maxsize=None)
 def load_compiler():
-    """Loads NVRTC, NVIDIA's compiler of kernels, from the packages that PyTorch's wheels bring along.
+    """Loads NVRTC, NVIDIA's compiler of kernels, from the packages of PyTorch's wheels.
 
-    They are in no folder that the system searches. Nothing is loaded if there are none: the compiler may be installed
-    with the CUDA toolkit.
+    The system does not search their folders. If these packages are missing, nothing is loaded, because the compiler may
+    be installed with the CUDA toolkit.
     """
     spec = importlib.util.find_spec("nvidia")
     for place in (spec.submodule_search_locations or ()) if spec else ():

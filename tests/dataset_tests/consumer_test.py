@@ -22,7 +22,7 @@ def setUpModule():
 VERDICTS = """cmake_minimum_required(VERSION 3.25)
 project(verdicts LANGUAGES CXX)
 find_package(assay 0.2 CONFIG REQUIRED)
-foreach(target framework matchers datasets command_line)
+foreach(target framework matchers cuda datasets command_line)
   foreach(property COMPILE_OPTIONS COMPILE_DEFINITIONS LINK_OPTIONS)
     get_target_property(value assay::${target} INTERFACE_${property})
     if(value)
@@ -183,7 +183,7 @@ class Components(unittest.TestCase):
 
     def test_the_framework_alone_asks_for_nothing_else(self):
         project = self.project("alone", """find_package(assay CONFIG REQUIRED COMPONENTS framework)
-foreach(other matchers datasets command_line)
+foreach(other matchers cuda datasets command_line)
   if(TARGET assay::${other})
     message(FATAL_ERROR "assay::${other} came unasked")
   endif()
@@ -209,7 +209,7 @@ int main() {
         project = self.project("missing", "find_package(assay CONFIG REQUIRED COMPONENTS framework telescope)\n")
         code, out = configure(project, project / "build")
         self.assertNotEqual(code, 0)
-        self.assertIn("this build of assay has no component 'telescope'; it has framework, datasets, matchers, "
+        self.assertIn("this build of assay has no component 'telescope'; it has framework, datasets, matchers, cuda, "
                       "command_line", " ".join(out.split()))
         self.assertEqual(out.count("CMake Error"), 1, out)
 

@@ -120,7 +120,7 @@ def compile_headers(test, separately, in_one_file):
 
 class Headers(unittest.TestCase):
     def test_the_promised_ones_are_those_of_the_list(self):
-        self.assertEqual(set(listed()), {"framework", "datasets", "matchers", "command_line"})
+        self.assertEqual(set(listed()), {"framework", "cuda", "datasets", "matchers", "command_line"})
         self.assertEqual([h for h in all_headers() if not h.startswith("assay/detail/")], promised())
         self.assertLessEqual(len(promised()), 25)
         self.assertGreater(len(all_headers()), len(promised()) + 20, "the others are in assay/detail")

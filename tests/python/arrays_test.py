@@ -130,9 +130,15 @@ class Dlpack(TestCase):
 
     def test_devices(self):
         on_device = FakeDevice(np.float32([1, 2]))
-        self.assertEqual(self.refusal(ValueError, assay.compare, on_device, np.float64([1, 2])),
-                         "actual: this FakeDevice is on device type 2 (id 3), and only the CPU's "
-                         "memory is read: pass its .cpu(), or assay.Tensor.of(tensor, copy=True)")
+        refused = ("this FakeDevice is on device type 2 (id 3), and only the CPU's memory is read: pass its .cpu(), or "
+                   "assay.Tensor.of(tensor, copy=True)")
+        self.assertEqual(self.refusal(ValueError, Tensor.of, on_device), refused)
+        # If one side is on the host, the other one is copied, and the verdict says so.
+        note = "judged on the host, to which {} was copied from its device"
+        for sides, name in ((on_device, np.float32([1, 2])), "actual"), ((np.float32([1, 2]), on_device), "expected"):
+            verdict = assay.compare(*sides)
+            self.assertEqual((verdict.outcome, verdict.notes[-1]), ("pass", note.format(name)))
+            assay.assert_close(*sides)
         copied = Tensor.of(on_device, copy=True)
         self.assertEqual(copied.numpy().tolist(), [1, 2])
 

@@ -480,7 +480,7 @@ SELFTEST = [
         "matchers/assay/matchers/close.cc": '#include "assay/datasets/store/dataset_file.h"\n',
     }, ['matchers/assay/matchers/close.cc:1: room matchers may not include '
         '"assay/datasets/store/dataset_file.h" of room datasets/store: matchers may include abft, audit, base, campaign, '
-        "cases, fault, format, framework, gate, identify, judge, machine, op, report, simd, study, tensor, trial, wire: move "
+        "cases, device, fault, format, framework, gate, identify, judge, machine, op, report, simd, study, tensor, trial, wire: move "
         "what both need into one of those"]),
     ("parsing runs an operator", {
         "framework/assay/op/operator.h": H,

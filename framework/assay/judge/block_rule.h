@@ -1,4 +1,4 @@
-// Which bounds can be judged many elements at a time.
+// Bounds that are judged many elements at a time.
 #pragma once
 
 #include <cstdint>
