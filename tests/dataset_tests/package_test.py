@@ -114,7 +114,7 @@ class Package(unittest.TestCase):
         code, out = run(CMAKE, "--install", build, "--prefix", prefix)
         self.assertNotEqual(code, 0)
         self.assertIn("assay: nothing was installed, because this is not built yet: libassay_framework.a "
-                      "libassay_matchers.a. Build all of it (cmake --build", " ".join(out.split()))
+                      "libassay_matchers.a libassay_cuda.a. Build all of it (cmake --build", " ".join(out.split()))
         self.assertFalse(prefix.exists())
 
     def test_subproject_configures(self):

@@ -22,7 +22,7 @@ TEST(Cuda, WhatIsMissingIsSaid) {
                  "may lie in the host's memory, or was freed");
   } catch (const std::runtime_error& error) {
     EXPECT_THAT(
-        error.what(),
+        std::string(error.what()),
         testing::AnyOf("cuda: libcuda.so.1 was not found: this machine has no driver of NVIDIA's",
                        "cuda: the driver has no device"));
   }

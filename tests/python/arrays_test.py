@@ -134,7 +134,7 @@ class Dlpack(TestCase):
                    "assay.Tensor.of(tensor, copy=True)")
         self.assertEqual(self.refusal(ValueError, Tensor.of, on_device), refused)
         # If one side is on the host, the other one is copied, and the verdict says so.
-        note = "judged on the host, to which {} was copied from its device"
+        note = "judged on the host, to which {} was copied from (2, 3)"
         for sides, name in ((on_device, np.float32([1, 2])), "actual"), ((np.float32([1, 2]), on_device), "expected"):
             verdict = assay.compare(*sides)
             self.assertEqual((verdict.outcome, verdict.notes[-1]), ("pass", note.format(name)))

@@ -1,8 +1,8 @@
-// Judges tensors where they lie, in a device's memory. A kernel finds the stretches of elements
-// that match for sure, and only the others are copied to the host, where the judge of every other
-// check looks at them. So a pass costs one reading of both tensors. If the verdict is not a pass,
-// both tensors are copied to the host and judged there as a whole, so that every verdict and its
-// words are those of gate_tensors() on the host.
+// Judges tensors in a device's memory, without copying them. A kernel finds the stretches of
+// elements that match for sure, and only the others are copied to the host, where the judge of
+// every other check looks at them. So a pass costs one reading of both tensors. If the verdict is
+// not a pass, both tensors are copied to the host and judged there as a whole, so that every
+// verdict and its words are those of gate_tensors() on the host.
 #pragma once
 
 #include <optional>

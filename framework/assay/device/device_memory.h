@@ -79,7 +79,7 @@ class DeviceArray {
 };
 
 // The host as a device: its kernels run on the host, in blocks and threads like those of a device.
-// Tests use it to judge by the code of the kernels where there is no device.
+// Tests use it to judge by the code of the kernels without a device.
 const DeviceMemory& host_memory();
 
 }  // namespace assay

@@ -1,5 +1,5 @@
-// The code that judges elements where they lie. It is compiled twice: with the framework for the
-// host, and from its own text for a device when a program needs it
+// The code that judges elements in the memory that holds them. It is compiled twice: with the
+// framework for the host, and from its own text for a device when a program needs it
 // (device_judge.cc). So it
 // includes nothing and uses no library.
 //
@@ -45,7 +45,7 @@ struct ElementFormat {
 // The forms of tolerances (simd/compare.h), then those of the other rules.
 enum class Form : int { kSum, kEither, kLargest, kSymmetric, kUlps, kBits };
 
-// What is fixed when a kernel is compiled.
+// The constants of a kernel.
 struct JudgeSpec {
   ElementFormat actual, expected;
   Form form;
@@ -63,7 +63,7 @@ struct JudgeSpec {
 // The numbers of a bound.
 struct JudgeNumbers {
   double rtol, atol, floor, small_value, small_atol, ulps;
-  double or_ulps;    // an element outside its tolerance matches if it is at most so many ulps away
+  double or_ulps;    // an element outside its tolerance matches within this number of ulps
   double vanishing;  // expected values up to this size round to 0 in the output's format
   // The limits of a proof in float32. An element with error < rtol |expected| + atol matches. If
   // its |expected| is above `above`, then 0 in its place would be a mismatch. If it is below
