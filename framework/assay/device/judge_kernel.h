@@ -284,7 +284,10 @@ ASSAY_HERE Pack load(const void* memory, U64 byte, int bytes) {
   return pack;
 }
 ASSAY_HERE U64 code_in(const Pack& pack, int bytes, int k) {
-  if (bytes == 8) return pack.words[2 * k] | static_cast<U64>(pack.words[2 * k + 1]) << 32;
+  if (bytes == 8) {
+    const U32* const word = k == 0 ? pack.words : pack.words + 2;  // two elements fill a pack
+    return word[0] | static_cast<U64>(word[1]) << 32;
+  }
   const int bit = 8 * bytes * k;
   const U32 word = pack.words[bit / 32] >> (bit % 32);
   return bytes == 4 ? word : word & ((U32{1} << (8 * bytes)) - 1);

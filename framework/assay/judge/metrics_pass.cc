@@ -608,10 +608,11 @@ Metrics MetricsPass::result_of(const Bins& bins, std::int64_t no_ulps, Quad sum_
   m.bit_identical = total_ > 0 && !differs_;
   if (!has_tables()) return m;
 
-  constexpr int kFirst = -simd::kErrorExponent * (1 << simd::kErrorBinBits);
-  m.abs_errors = histogram_of(bins, 0, simd::kErrorBins, simd::kErrorBinBits, kFirst, no_error_);
-  m.rel_errors = histogram_of(bins, simd::kErrorBins, simd::kErrorBins, simd::kErrorBinBits, kFirst,
-                              no_relative_);
+  constexpr int kFirstErrorBin = -simd::kErrorExponent * (1 << simd::kErrorBinBits);
+  m.abs_errors =
+      histogram_of(bins, 0, simd::kErrorBins, simd::kErrorBinBits, kFirstErrorBin, no_error_);
+  m.rel_errors = histogram_of(bins, simd::kErrorBins, simd::kErrorBins, simd::kErrorBinBits,
+                              kFirstErrorBin, no_relative_);
   m.ulps = histogram_of(bins, kFirstUlpBin, simd::kUlpBins, simd::kUlpBinBits, 0, no_ulps);
   const auto quantile = [](const Histogram& h, double q, double largest) {
     return h.total() == 0 ? 0 : std::min(h.quantile(q), largest);
