@@ -125,11 +125,11 @@ std::vector<Bound> bounds_to_try() {
     bounds.back().small_value = 0.1;
     bounds.back().small_atol = 0.02;
   }
-  for (const std::uint64_t or_ulps : {1, 2}) {
+  for (const std::uint64_t or_ulps : {1u, 2u}) {
     bounds.push_back(sum(1e-3, 0.25));
     bounds.back().or_ulps = or_ulps;
   }
-  for (const std::uint64_t ulps : {0, 1, 3}) {
+  for (const std::uint64_t ulps : {0u, 1u, 3u}) {
     bounds.emplace_back();
     bounds.back().rule = Rule::kUlps;
     bounds.back().ulps = ulps;
