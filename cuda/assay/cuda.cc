@@ -36,7 +36,6 @@ struct Driver {
                    void*, void**, void**);
 };
 struct Compiler {
-  Result (*version)(int*, int*);
   Result (*create)(void**, const char*, const char*, int, const char* const*, const char* const*);
   Result (*compile)(void*, int, const char* const*);
   Result (*log_size)(void*, std::size_t*);
@@ -46,11 +45,12 @@ struct Compiler {
   Result (*destroy)(void**);
 };
 
-void* open_first(const std::vector<std::string>& names) {
-  for (const std::string& name : names) {
-    if (void* const library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+// Opens the first of these libraries that is there. Throws with the message if none is.
+void* open_first(const std::vector<const char*>& names, const char* message) {
+  for (const char* const name : names) {
+    if (void* const library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
   }
-  return nullptr;
+  throw std::runtime_error(message);
 }
 
 template <typename Function>
@@ -65,11 +65,9 @@ void find(void* library, const char* name, Function& function) {
 
 const Driver& driver() {
   static const Driver functions = [] {
-    void* const library = open_first({"libcuda.so.1"});
-    if (library == nullptr) {
-      throw std::runtime_error(
-          "cuda: libcuda.so.1 was not found: this machine has no driver of NVIDIA's");
-    }
+    void* const library =
+        open_first({"libcuda.so.1"},
+                   "cuda: libcuda.so.1 was not found: this machine has no driver of NVIDIA's");
     Driver d{};
     find(library, "cuInit", d.init);
     find(library, "cuGetErrorString", d.get_error_string);
@@ -95,15 +93,10 @@ const Driver& driver() {
 const Compiler& compiler() {
   static const Compiler functions = [] {
     void* const library = open_first(
-        {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"});
-    if (library == nullptr) {
-      throw std::runtime_error(
-          "cuda: libnvrtc.so.13 and libnvrtc.so.12 were not found: install the CUDA toolkit's "
-          "NVRTC "
-          "and add its folder to LD_LIBRARY_PATH, or import torch first");
-    }
+        {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"},
+        "cuda: libnvrtc.so.13 and libnvrtc.so.12 were not found: install the CUDA toolkit's NVRTC "
+        "and add its folder to LD_LIBRARY_PATH, or import torch first");
     Compiler c{};
-    find(library, "nvrtcVersion", c.version);
     find(library, "nvrtcCreateProgram", c.create);
     find(library, "nvrtcCompileProgram", c.compile);
     find(library, "nvrtcGetProgramLogSize", c.log_size);
@@ -329,7 +322,7 @@ const DeviceMemory& memory() {
           },
       .launch =
           [](int device, const DeviceKernel& kernel, std::uint64_t blocks, std::uint32_t threads,
-             const void* call, std::size_t, void* stream) {
+             const void* call, void* stream) {
             const Current current(device);
             void* function = function_of(device, kernel);
             void* arguments[] = {const_cast<void*>(call)};

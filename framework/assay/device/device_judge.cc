@@ -229,11 +229,11 @@ std::optional<Verdict> pass_on_device(const DeviceView& output, const DeviceView
   DeviceKernel kernel{source_of(plan.spec), "assay_judge", judge_on_host, &plan.spec};
   const DeviceMemory& memory = *output.memory;
   if (expected.stream != output.stream) memory.synchronise(expected.device, expected.stream);
-  memory.launch(output.device, kernel, units, device::kThreads, &call, sizeof call, output.stream);
+  memory.launch(output.device, kernel, units, device::kThreads, &call, output.stream);
   constexpr std::uint32_t kSumThreads = 1024;
   kernel.name = "assay_sum";
   kernel.on_host = sum_on_host;
-  memory.launch(output.device, kernel, 1, kSumThreads, &call, sizeof call, output.stream);
+  memory.launch(output.device, kernel, 1, kSumThreads, &call, output.stream);
   JudgeTotal total;
   memory.copy_to_host(output.device, &total, device_total, sizeof total, output.stream);
   if (total.bad_units > kMostBadUnits) return {};

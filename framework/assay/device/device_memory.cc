@@ -94,7 +94,7 @@ const DeviceMemory& host_memory() {
                          void*) { std::memcpy(to, memory, bytes); },
       .launch =
           [](int, const DeviceKernel& kernel, std::uint64_t blocks, std::uint32_t threads,
-             const void* call, std::size_t, void*) {
+             const void* call, void*) {
             parallel_for(static_cast<std::int64_t>(blocks), 0, [&](std::int64_t block) {
               for (std::uint32_t thread = 0; thread < threads; ++thread) {
                 kernel.on_host(kernel.spec, call, static_cast<std::uint64_t>(block), thread,

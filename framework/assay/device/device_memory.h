@@ -37,7 +37,7 @@ struct DeviceMemory {
   // Copies after all work before it in the stream, and waits.
   void (*copy_to_host)(int device, void* host, const void* memory, std::size_t bytes, void* stream);
   void (*launch)(int device, const DeviceKernel& kernel, std::uint64_t blocks,
-                 std::uint32_t threads, const void* call, std::size_t bytes, void* stream);
+                 std::uint32_t threads, const void* call, void* stream);
 };
 
 // A view of a tensor in a device's memory.

@@ -1,7 +1,6 @@
 // The code that judges elements in the memory that holds them. It is compiled twice: with the
 // framework for the host, and from its own text for a device when a program needs it
-// (device_judge.cc). So it
-// includes nothing and uses no library.
+// (device_judge.cc). So it includes nothing and uses no library.
 //
 // A kernel decides for each unit of kUnit elements whether the host must look at it: if an element
 // is a mismatch, or NaN or infinite on either side. The other elements match for sure, and the
