@@ -25,8 +25,10 @@ struct Driver {
   Result (*pop_context)(void**);
   Result (*device_attribute)(int*, int, int);
   Result (*pointer_attribute)(void*, int, std::uintptr_t);
-  Result (*allocate)(std::uintptr_t*, std::size_t);
-  Result (*release)(std::uintptr_t);
+  Result (*create_pool)(void**, const void*);
+  Result (*set_pool)(void*, int, void*);
+  Result (*allocate)(std::uintptr_t*, std::size_t, void*, void*);
+  Result (*release)(std::uintptr_t, void*);
   Result (*set_bytes)(std::uintptr_t, unsigned char, std::size_t, void*);
   Result (*to_host)(void*, std::uintptr_t, std::size_t, void*);
   Result (*wait)(void*);
@@ -77,8 +79,10 @@ const Driver& driver() {
     find(library, "cuCtxPopCurrent_v2", d.pop_context);
     find(library, "cuDeviceGetAttribute", d.device_attribute);
     find(library, "cuPointerGetAttribute", d.pointer_attribute);
-    find(library, "cuMemAlloc_v2", d.allocate);
-    find(library, "cuMemFree_v2", d.release);
+    find(library, "cuMemPoolCreate", d.create_pool);
+    find(library, "cuMemPoolSetAttribute", d.set_pool);
+    find(library, "cuMemAllocFromPoolAsync", d.allocate);
+    find(library, "cuMemFreeAsync", d.release);
     find(library, "cuMemsetD8Async", d.set_bytes);
     find(library, "cuMemcpyDtoHAsync_v2", d.to_host);
     find(library, "cuStreamSynchronize", d.wait);
@@ -155,50 +159,29 @@ class Current {
   Current& operator=(const Current&) = delete;
 };
 
-// Memory for the counts of a judgement, which the next one on the same stream uses again:
+// Returns the pool of a device's memory for what kernels count. Memory comes from it, and goes back
+// to it, in the order of a stream's work, so that nothing waits. It keeps some memory, because
 // allocating and freeing takes as long as judging 100 MB.
-class Scratch {
- public:
-  std::uintptr_t take(int device, void* stream, std::size_t bytes) {
-    const std::lock_guard lock(mutex_);
-    std::vector<Block>& blocks = free_[{device, stream}];
-    for (auto at = blocks.begin(); at != blocks.end(); ++at) {
-      if (at->bytes < bytes) continue;
-      const Block block = *at;
-      blocks.erase(at);
-      sizes_[block.address] = block.bytes;
-      return block.address;
-    }
-    std::uintptr_t memory = 0;
-    require(driver().allocate(&memory, bytes), device, "memory cannot be allocated");
-    sizes_[memory] = bytes;
-    return memory;
-  }
-  void give_back(int device, void* stream, std::uintptr_t memory) {
-    constexpr std::size_t kKept = 4, kMostBytes = 1 << 20;
-    const std::lock_guard lock(mutex_);
-    const std::size_t bytes = sizes_[memory];
-    sizes_.erase(memory);
-    std::vector<Block>& blocks = free_[{device, stream}];
-    if (blocks.size() < kKept && bytes <= kMostBytes) {
-      blocks.push_back({memory, bytes});
-    } else {
-      driver().release(memory);
-    }
-  }
-
- private:
-  struct Block {
-    std::uintptr_t address;
-    std::size_t bytes;
+void* pool_of(int device) {
+  // CUmemPoolProps: memory of a device without handles for other processes.
+  struct Properties {
+    int allocation = 1, handles = 0, location = 1, device = 0;
+    void* security = nullptr;
+    std::array<std::size_t, 12> rest = {};
   };
-  std::mutex mutex_;
-  std::map<std::pair<int, void*>, std::vector<Block>> free_;
-  std::map<std::uintptr_t, std::size_t> sizes_;
-};
-Scratch& scratch() {
-  static auto& kept = *new Scratch;
-  return kept;
+  static std::mutex mutex;
+  static std::map<int, void*> pools;
+  const std::lock_guard lock(mutex);
+  void*& pool = pools[device];
+  if (pool == nullptr) {
+    Properties properties;
+    properties.device = device;
+    require(driver().create_pool(&pool, &properties), device, "a pool of memory cannot be made");
+    constexpr int kReleaseThreshold = 4;
+    std::uint64_t kept = 64 << 20;
+    require(driver().set_pool(pool, kReleaseThreshold, &kept), device, "a pool cannot be set");
+  }
+  return pool;
 }
 
 std::uintptr_t address(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory); }
@@ -271,7 +254,7 @@ std::string compiled(int device, const std::string& source) {
 }
 
 // Returns a kernel of a device, which must be current.
-void* function_of(int device, const DeviceKernel& kernel) {
+const void* function_of(int device, const DeviceKernel& kernel) {
   static std::mutex mutex;
   static std::map<std::pair<int, std::string>, void*> modules;
   const std::lock_guard lock(mutex);
@@ -295,12 +278,15 @@ const DeviceMemory& memory() {
       .allocate =
           [](int device, std::size_t bytes, void* stream) {
             const Current current(device);
-            return reinterpret_cast<void*>(scratch().take(device, stream, bytes));
+            std::uintptr_t memory = 0;
+            require(driver().allocate(&memory, bytes, pool_of(device), stream), device,
+                    "memory cannot be allocated");
+            return reinterpret_cast<void*>(memory);
           },
       .release =
           [](int device, void* data, void* stream) noexcept {
             const Current current(device);
-            scratch().give_back(device, stream, address(data));
+            driver().release(address(data), stream);
           },
       .fill_with_zeros =
           [](int device, void* data, std::size_t bytes, void* stream) {
@@ -320,14 +306,18 @@ const DeviceMemory& memory() {
                     "a tensor cannot be copied to the host");
             require(driver().wait(stream), device, "work that was started before failed");
           },
+      .load =
+          [](int device, const DeviceKernel& kernel) {
+            const Current current(device);
+            return function_of(device, kernel);
+          },
       .launch =
-          [](int device, const DeviceKernel& kernel, std::uint64_t blocks, std::uint32_t threads,
+          [](int device, const void* kernel, std::uint64_t blocks, std::uint32_t threads,
              const void* call, void* stream) {
             const Current current(device);
-            void* function = function_of(device, kernel);
             void* arguments[] = {const_cast<void*>(call)};
-            require(driver().launch(function, static_cast<unsigned>(blocks), 1, 1, threads, 1, 1, 0,
-                                    stream, arguments, nullptr),
+            require(driver().launch(const_cast<void*>(kernel), static_cast<unsigned>(blocks), 1, 1,
+                                    threads, 1, 1, 0, stream, arguments, nullptr),
                     device, "a kernel cannot be started");
           }};
   device_count();

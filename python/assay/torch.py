@@ -1,9 +1,12 @@
-"""PyTorch: check(), and matmuls() of a module.
+"""PyTorch: check(), matmuls() of a module, and guard() of a model that runs.
 
     assay.torch.check(my_softmax, torch.softmax, (x, -1), standard="torch")
     with assay.torch.matmuls(model) as seen:
         model(x)
     seen.check()
+    with assay.torch.guard(model) as guard:
+        train(model)
+    guard.check()
 """
 import contextlib
 import dataclasses
@@ -13,6 +16,7 @@ import torch
 
 from . import _core
 from ._case import Case
+from ._guard import Guard, GuardedProduct, GuardReport, guard  # noqa: F401
 from ._items import with_text
 
 

@@ -131,6 +131,7 @@ PYBIND11_MODULE(_core, m) {
   python::define_commands(m);
   python::define_identify(m);
   python::define_trial(m);
+  python::define_checksums(m);
   m.attr("__version__") = assay::tools::version();
   // Users see all types as those of `assay`.
   for (const auto& [name, value] : py::dict(m.attr("__dict__"))) {

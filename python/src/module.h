@@ -17,14 +17,16 @@
 
 namespace assay::inline v0_2::python {
 
-void define_verdicts(py::module_& m);    // the results of checks: Verdict, CaseReport, ...
-void define_judging(py::module_& m);     // compare, assert_close, assert_product, judge_case
-void define_operators(py::module_& m);   // golden, emulate, inject
-void define_tables(py::module_& m);      // list_machines, ...
-void define_files(py::module_& m);       // open, write
-void define_commands(py::module_& m);    // gate, campaign
-void define_identify(py::module_& m);    // identify
-void define_trial(py::module_& m);       // TrialReport, and what assay.trial is built on
+void define_verdicts(py::module_& m);   // the results of checks: Verdict, CaseReport, ...
+void define_judging(py::module_& m);    // compare, assert_close, assert_product, judge_case
+void define_operators(py::module_& m);  // golden, emulate, inject
+void define_tables(py::module_& m);     // list_machines, ...
+void define_files(py::module_& m);      // open, write
+void define_commands(py::module_& m);   // gate, campaign
+void define_identify(py::module_& m);   // identify
+void define_trial(py::module_& m);
+void define_checksums(py::module_& m);   // TrialReport, and what assay.trial is built on
+void define_checksums(py::module_& m);   // device_checksum
 void define_exceptions(py::module_& m);  // FileError, ...
 
 // Returns a case of an operator from its inputs and parameters by name.

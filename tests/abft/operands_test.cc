@@ -165,8 +165,8 @@ TEST_P(OperandTest, Terms) {
     const Made made = random_product(130, 19, 21, dtype, "bfloat16", 3, ++stream);
     const Operands o = operands_of(made);
     const Problem& p = made.problem;
-    const std::vector<VAbftTerms> v = v_abft_terms(o, {.width = 19}, 1),
-                                  v2 = v_abft_terms(o, {.width = 19}, 2);
+    const std::vector<device::VAbftSums> v = v_abft_terms(o, {.width = 19}, 1),
+                                         v2 = v_abft_terms(o, {.width = 19}, 2);
     const Checksums a = operand_checksums(o, 19, Beside::kSizesAndProducts, 1),
                     a2 = operand_checksums(o, 19, Beside::kSizesAndProducts, 2),
                     without = operand_checksums(o, 19, Beside::kSizes, 1);
@@ -188,7 +188,7 @@ TEST_P(OperandTest, Terms) {
     for (const double b : p.b.values) largest_b = std::max(largest_b, std::abs(b));
     EXPECT_EQ(a.largest_b, largest_b);
     for (std::int64_t i = 0; i < 130; ++i) {
-      const VAbftTerms& t = v[at(i)];
+      const device::VAbftSums& t = v[at(i)];
       EXPECT_EQ(t.mixed, v2[at(i)].mixed);
       const auto wanted = static_cast<double>(testing_oracle::v_abft(p, i, 1, 2.5L));
       EXPECT_NEAR(t.mean + 2.5 * (t.mixed + t.pure), wanted, wanted * 1e-12);
@@ -314,7 +314,7 @@ TEST(OperandRange, TheLargestFloat32ValuesDoNotOverflow) {
     for (const double s : sums.sums) EXPECT_TRUE(std::isfinite(s));
     for (const double s : sums.squares) EXPECT_TRUE(std::isfinite(s));
   }
-  for (const VAbftTerms& t : v_abft_terms(o, {.width = 1}, 1)) {
+  for (const device::VAbftSums& t : v_abft_terms(o, {.width = 1}, 1)) {
     EXPECT_TRUE(std::isfinite(t.mean));
     EXPECT_EQ(t.pure, 0);
     EXPECT_EQ(t.mixed, 0);

@@ -106,7 +106,7 @@ TEST(Published, ADeviationOfEqualValuesIsNone) {
       VAbftHow how;
       how.width = n;
       how.sigma = Spread::kDeviation;
-      const std::vector<VAbftTerms> terms = v_abft_terms(o, how, 1);
+      const std::vector<device::VAbftSums> terms = v_abft_terms(o, how, 1);
       ASSERT_EQ(terms.size(), 1u);
       EXPECT_LE(terms[0].mixed, 1e-13 * std::abs(value)) << value << " " << n;
     }

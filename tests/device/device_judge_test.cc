@@ -9,14 +9,11 @@
 
 #include "assay/gate/gate.h"
 #include "assay/judge/elements.h"
+#include "device/on_device.h"
 #include "document.h"
 
 namespace assay {
 namespace {
-
-DeviceView on_device(const TensorView& v, const std::string& name) {
-  return {&host_memory(), 0, nullptr, v, name};
-}
 
 JudgeOptions without_metrics() {
   JudgeOptions options;

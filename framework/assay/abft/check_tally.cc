@@ -15,8 +15,9 @@ bool CheckTally::count(const Reading& r, bool is_float) {
     return false;
   }
   // Most ratios are below the largest one so far. Comparing with a product is faster than computing
-  // each quotient.
-  if (!(r.difference <= worst_ratio * r.threshold)) {
+  // each quotient. An infinite difference may have an infinite threshold, and its ratio is
+  // infinite.
+  if (!(r.difference <= worst_ratio * r.threshold) || std::isinf(r.difference)) {
     worst_ratio = std::max(worst_ratio, ratio_of(r));
   }
   uninformative += is_float && r.difference == 0 && r.threshold == 0 ? 1 : 0;

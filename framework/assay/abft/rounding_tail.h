@@ -5,16 +5,10 @@
 #include <limits>
 #include <span>
 
+#include "assay/abft/rounding_tail_terms.h"
 #include "assay/format/format.h"
 
 namespace assay::inline v0_2::abft {
-
-// The quantile q of rounding_tail() as `value`, and the s that belongs to it as `slope`. If an
-// element has another ulp, q changes by the difference of log(sinh(s h) / (s h)) / s with its half
-// ulp h, to first order.
-struct RoundingTail {
-  double value = 0, slope = 0;
-};
 
 // Returns the q that e_1 + ... + e_n exceeds with probability exp(-kappa^2 / 2). |e_1 + ... + e_n|
 // exceeds it with twice that probability. The e_j are independent errors of rounding to nearest in

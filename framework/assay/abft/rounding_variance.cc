@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "assay/abft/threshold_terms.h"
 #include "assay/base/index.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
@@ -112,20 +113,12 @@ BoundForm rounding_variance_form(const RowForms& rows, std::int64_t i, std::int6
   const CheckedProduct& product = rows.product();
   const Format& output = rows.output();
   const bool own = is_own_accumulation(output);
-  BoundForm form;
-  form.has_variance = true;
-  form.kappa = form.deviations = rows.kappa();
-  if (!own || product.from_golden) {
-    // `ulp_weight` and `half_ulps` cover the cast of C. A float32 result has no cast: its last
-    // accumulation is its rounding.
-    form.ulp_weight = 1.0 / (product.options.spec.coarse ? 8 : 12);
-    form.half_ulps = 0.5;
-    // The tail of n errors is at least that of one uniform error with the same variance, sqrt(3)
-    // sigma. For few errors it is at least a third of its upper bound, the sum of the half ulps.
-    constexpr std::int64_t kFew = 32;
-    form.tail_from = product.columns_of(g) <= kFew ? 1.0 / 3 : std::min(1.7 / form.kappa, 1.0 / 3);
-  }
   if (product.from_golden) {
+    BoundForm form;
+    form.has_variance = true;
+    form.kappa = form.deviations = rows.kappa();
+    device::add_casts(form, static_cast<double>(product.columns_of(g)),
+                      product.options.spec.coarse);
     // Without operands the errors of the accumulation are not known, so the tolerance of each
     // element applies.
     if (product.options.golden_tolerance) {
@@ -138,20 +131,16 @@ BoundForm rounding_variance_form(const RowForms& rows, std::int64_t i, std::int6
     return form;
   }
   const ProductStats p = rows.product_stats(i, g);
-  const AccumulationNoise noise = rows.accumulation().noise(p, rows.kappa());
-  form.deviations = noise.deviations;
-  form.accumulation = noise.variance;
-  form.per_square = noise.per_square;
-  // The error of flushed inputs is not random, so it is added to the threshold and not to the
-  // variance.
-  form.constant = noise.flushed + rows.prepared().constants[at(i * product.groups() + g)];
+  BoundForm form = device::variance_form({.accumulation = rows.accumulation().terms(),
+                                          .kappa = rows.kappa(),
+                                          .own = own,
+                                          .coarse = product.options.spec.coarse,
+                                          .mantissa = output.mantissa_bits()},
+                                         p);
+  // The error of flushed inputs is added, too.
+  form.constant += rows.prepared().constants[at(i * product.groups() + g)];
   add_own_sums(form, product, p);
-  if (!own) {
-    // The sum of the ulps' squares takes the place of the sum of c^2, as a bound of it: |c| is
-    // below twice its power of two, and that power is its ulp times 2^mantissa_bits.
-    form.per_ulp_square = std::ldexp(form.per_square, 2 * output.mantissa_bits() + 2);
-    form.per_square = 0;
-  }
+  if (!own) device::bound_squares_by_ulps(form, output.mantissa_bits());
   return form;
 }
 

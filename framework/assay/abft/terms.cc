@@ -41,30 +41,17 @@ std::vector<double> weighted_sums(const MatrixRows& a, const double* x, int thre
   return sums;
 }
 
-// Mean and variance of a part of a row. Spread has three rules for the variance.
-struct Moments {
-  double mean = 0, variance = 0;
-};
+using device::GroupMoments;
+using device::Moments;
+using device::VAbftSums;
 
+// Returns mean and variance of a part of a row. Spread has three rules for the variance.
 Moments moments_of(const simd::RowExtremes& e, double count, double square, Spread spread) {
+  if (spread == Spread::kBound) return device::bounded_moments(e.sum, e.low, e.high, count);
   const double mean = e.sum / count;
-  double variance = 0;
-  switch (spread) {
-    case Spread::kBound:
-      variance = (e.high - mean) * (mean - e.low);
-      break;
-    case Spread::kExtreme: {
-      const double s = count > 1 ? (e.high - mean) / std::sqrt(2 * portable::log(count)) : 0;
-      variance = s * s;
-      break;
-    }
-    case Spread::kDeviation:
-      variance = square / count;
-      break;
-  }
-  // By rounding, the computed mean of a constant row may lie outside of the row, and the variance
-  // below 0. Such a variance becomes 0. A NaN stays.
-  return {mean, variance < 0 ? 0 : variance};
+  if (spread == Spread::kDeviation) return {mean, square / count};
+  const double s = count > 1 ? (e.high - mean) / std::sqrt(2 * portable::log(count)) : 0;
+  return {mean, s * s};
 }
 
 // Returns the moments of columns [begin, end) of row i. Only sampled columns count: those whose
@@ -103,13 +90,9 @@ Moments moments(const MatrixRows& matrix, std::int64_t i, std::int64_t begin, st
 
 }  // namespace
 
-std::vector<VAbftTerms> v_abft_terms(const Operands& o, const VAbftHow& how, int threads) {
+std::vector<VAbftSums> v_abft_terms(const Operands& o, const VAbftHow& how, int threads) {
   const std::int64_t m = o.a.rows(), k = o.a.columns(), n = o.b.columns();
   const std::int64_t groups = (n + how.width - 1) / how.width;
-  // Sums of moments over the rows of B, for one group of columns.
-  struct GroupMoments {
-    double mean = 0, square = 0, variance = 0;
-  };
   std::vector<Moments> of_b(at(k * groups));
   parallel_for(k, threads, [&](std::int64_t kk) {
     for (std::int64_t g = 0; g < groups; ++g) {
@@ -127,16 +110,13 @@ std::vector<VAbftTerms> v_abft_terms(const Operands& o, const VAbftHow& how, int
       s.variance += b.variance;
     }
   }
-  std::vector<VAbftTerms> terms(at(m * groups));
+  std::vector<VAbftSums> terms(at(m * groups));
   parallel_for(m, threads, [&](std::int64_t i) {
     const Moments a = moments(o.a, i, 0, k, how.sigma, how.a);
     for (std::int64_t g = 0; g < groups; ++g) {
       const GroupMoments& s = sums[at(g)];
       const auto width = static_cast<double>(std::min(n, (g + 1) * how.width) - g * how.width);
-      terms[at(i * groups + g)] = {
-          width * std::abs(a.mean) * s.mean,
-          std::sqrt(width * a.mean * a.mean * s.variance + width * width * a.variance * s.square),
-          std::sqrt(width) * std::sqrt(a.variance) * std::sqrt(s.variance)};
+      terms[at(i * groups + g)] = device::v_abft_sums(a, s, width);
     }
   });
   return terms;

@@ -7,21 +7,19 @@
 
 #include "assay/abft/operands.h"
 #include "assay/abft/threshold.h"
+#include "assay/abft/threshold_terms.h"
 
 namespace assay::inline v0_2::abft {
 
-// The three terms of V-ABFT's threshold, e_max (mean + c (mixed + pure)). v_abft_terms() returns
-// those of each check, as rows x groups of `width` columns. Means, extremes and deviations cover
-// the columns that `a` and `b` sample.
-struct VAbftTerms {
-  double mean, mixed, pure;
-};
+// The terms of V-ABFT's threshold. v_abft_terms() returns those of each check, as rows x groups of
+// `width` columns. Means, extremes and deviations cover the columns that `a` and `b` sample.
 struct VAbftHow {
   std::int64_t width = 0;
   Spread sigma = Spread::kBound;
   Sampling a = {}, b = {};
 };
-std::vector<VAbftTerms> v_abft_terms(const Operands& operands, const VAbftHow& how, int threads);
+std::vector<device::VAbftSums> v_abft_terms(const Operands& operands, const VAbftHow& how,
+                                            int threads);
 
 // Returns y of the original A-ABFT for each row: a bound of max_k |a_ik (sum_j b_kj)|. With `top` =
 // 0 it is that maximum. With `top` > 0 it is computed from the `top` largest |a_ik| of the row and

@@ -110,9 +110,9 @@ void prepare_v_abft(const CheckedProduct& product, const Format& output, Prepare
   const VAbftConstants constants = v_abft_constants(spec, output, product.k, product.input_a);
   const auto thresholds_of = [&](const Sampling& of_a, const Sampling& of_b) {
     std::vector<double> t;
-    for (const VAbftTerms& x :
+    for (const device::VAbftSums& x :
          v_abft_terms(product.operands, {width, spec.sigma, of_a, of_b}, product.options.threads)) {
-      t.push_back(constants.e_max * (x.mean + constants.c * (x.mixed + x.pure)));
+      t.push_back(device::v_abft_threshold(constants.e_max, constants.c, x));
     }
     return t;
   };

@@ -6,6 +6,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/device/judge_kernel.h"
+#include "assay/device/kernel_format.h"
 #include "assay/device/kernel_text.h"
 #include "assay/gate/gate.h"
 #include "assay/judge/block_rule.h"
@@ -15,43 +16,12 @@
 namespace assay::inline v0_2 {
 namespace {
 
-using device::ElementFormat;
 using device::Form;
 using device::JudgeCall;
 using device::JudgeNumbers;
 using device::JudgeSpec;
 using device::JudgeTotal;
 using device::UnitCounts;
-
-// True for the formats that a kernel reads: signs and magnitudes that float32 holds, and float64.
-bool kernel_reads(const Format& f) {
-  if (!f.is_float() || f.padding > 0 || f.specials == Specials::kScale ||
-      f.specials == Specials::kTapered) {
-    return false;
-  }
-  return f.is_float64() || (f.exponent_bits <= 8 && f.mantissa_bits() <= 23 && f.bias >= 1 &&
-                            f.bias <= 127 && f.storage_bytes <= 4);
-}
-
-ElementFormat element_format(const Format& f) {
-  ElementFormat e{};
-  e.bytes = f.storage_bytes;
-  e.bits = f.bits;
-  e.mantissa = f.mantissa_bits();
-  e.fnuz = f.specials == Specials::kFnuz;
-  e.as_float = f.specials == Specials::kInfNan && f.exponent_bits == 8 && f.bias == 127;
-  const std::uint64_t all = std::uint64_t{1} << (f.bits - 1);
-  e.special = f.specials == Specials::kInfNan
-                  ? ((std::uint64_t{1} << f.exponent_bits) - 1) << f.mantissa_bits()
-              : f.specials == Specials::kNanOnly ? all - 1
-                                                 : all;
-  e.scale = std::ldexp(1.0, 1023 - f.bias);
-  e.float_scale = f.is_float64() ? 1 : std::ldexp(1.0F, 127 - f.bias);
-  e.least = min_subnormal(f);
-  e.min_normal = min_normal(f);
-  e.most = max_finite(f);
-  return e;
-}
 
 // Sets the limits of the proof in float32. They are stricter than the tolerance by the relative
 // 2^-20 and by 2^-100, which is more than all roundings of float32 and float64 together.
@@ -83,8 +53,8 @@ Plan plan_of(const DeviceView& output, const DeviceView& expected, const Bound& 
   const Format &out = *output.layout.format, &golden = *expected.layout.format;
   Plan plan;
   JudgeSpec& spec = plan.spec;
-  spec.actual = element_format(out);
-  spec.expected = element_format(golden);
+  spec.actual = device::element_format(out);
+  spec.expected = device::element_format(golden);
   const BlockRule rule = block_rule(bound, out);
   spec.form = rule == BlockRule::kUlps   ? Form::kUlps
               : rule == BlockRule::kBits ? Form::kBits
@@ -133,12 +103,6 @@ Plan plan_of(const DeviceView& output, const DeviceView& expected, const Bound& 
   return plan;
 }
 
-std::string text_of(const ElementFormat& f) {
-  return formatted("{{{}, {}, {}, {}, {}, {:#x}ull, {:a}, {:a}f, {:a}, {:a}, {:a}}}", f.bytes,
-                   f.bits, f.mantissa, f.fnuz, f.as_float, f.special, f.scale,
-                   static_cast<double>(f.float_scale), f.least, f.min_normal, f.most);
-}
-
 // The text of the kernels for a spec. Their names are assay_judge and assay_sum.
 std::string source_of(const JudgeSpec& s) {
   return formatted(
@@ -152,8 +116,8 @@ std::string source_of(const JudgeSpec& s) {
       "extern \"C\" __global__ void assay_sum(const assay::device::JudgeCall call) {{\n"
       "  assay::device::sum_units(call, threadIdx.x, blockDim.x);\n"
       "}}\n",
-      device::kKernelText, text_of(s.actual), text_of(s.expected), static_cast<int>(s.form),
-      s.ratios, s.rounds, s.proves, s.step, s.drop, s.rebias);
+      device::kJudgeText, device::text_of(s.actual), device::text_of(s.expected),
+      static_cast<int>(s.form), s.ratios, s.rounds, s.proves, s.step, s.drop, s.rebias);
 }
 
 void judge_on_host(const void* spec, const void* call, std::uint64_t block, std::uint32_t thread,
@@ -197,7 +161,7 @@ constexpr std::uint64_t kMostBadUnits = 64;
 
 std::string why_not_on_device(const Format& output, const Format& expected, const Bound& bound) {
   for (const Format* format : {&output, &expected}) {
-    if (!kernel_reads(*format)) return formatted("no kernel reads {}", format->name);
+    if (!device::kernel_reads(*format)) return formatted("no kernel reads {}", format->name);
   }
   if (!bound.limits.empty()) return formatted("{} limits statistics", bound.standard);
   const BlockRule rule = block_rule(bound, output);
@@ -226,14 +190,17 @@ std::optional<Verdict> pass_on_device(const DeviceView& output, const DeviceView
                        .units = device_units,
                        .total = device_total,
                        .numbers = plan.numbers};
-  DeviceKernel kernel{source_of(plan.spec), "assay_judge", judge_on_host, &plan.spec};
   const DeviceMemory& memory = *output.memory;
-  if (expected.stream != output.stream) memory.synchronise(expected.device, expected.stream);
-  memory.launch(output.device, kernel, units, device::kThreads, &call, output.stream);
-  constexpr std::uint32_t kSumThreads = 1024;
+  DeviceKernel kernel{source_of(plan.spec), "assay_judge", judge_on_host,
+                      std::make_shared<JudgeSpec>(plan.spec)};
+  const void* const judge = memory.load(output.device, kernel);
   kernel.name = "assay_sum";
   kernel.on_host = sum_on_host;
-  memory.launch(output.device, kernel, 1, kSumThreads, &call, output.stream);
+  const void* const sum = memory.load(output.device, kernel);
+  if (expected.stream != output.stream) memory.synchronise(expected.device, expected.stream);
+  memory.launch(output.device, judge, units, device::kThreads, &call, output.stream);
+  constexpr std::uint32_t kSumThreads = 1024;
+  memory.launch(output.device, sum, 1, kSumThreads, &call, output.stream);
   JudgeTotal total;
   memory.copy_to_host(output.device, &total, device_total, sizeof total, output.stream);
   if (total.bad_units > kMostBadUnits) return {};

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <new>
+#include <utility>
 
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
@@ -64,12 +67,12 @@ HostCopy copy_to_host(const DeviceView& tensor, std::int64_t first, std::int64_t
   return copy;
 }
 
-DeviceArray::DeviceArray(const DeviceView& beside, std::size_t bytes)
+DeviceArray::DeviceArray(const DeviceView& beside, std::size_t bytes, bool zeros)
     : memory_(*beside.memory),
       device_(beside.device),
       stream_(beside.stream),
       data_(memory_.allocate(device_, bytes, stream_)) {
-  memory_.fill_with_zeros(device_, data_, bytes, stream_);
+  if (zeros) memory_.fill_with_zeros(device_, data_, bytes, stream_);
 }
 DeviceArray::~DeviceArray() { memory_.release(device_, data_, stream_); }
 
@@ -92,12 +95,19 @@ const DeviceMemory& host_memory() {
       .synchronise = [](int, void*) {},
       .copy_to_host = [](int, void* to, const void* memory, std::size_t bytes,
                          void*) { std::memcpy(to, memory, bytes); },
+      .load = [](int, const DeviceKernel& kernel) -> const void* {
+        static std::mutex mutex;
+        static std::map<std::pair<std::string, std::string>, DeviceKernel> kernels;
+        const std::lock_guard lock(mutex);
+        return &kernels.emplace(std::pair(kernel.source, kernel.name), kernel).first->second;
+      },
       .launch =
-          [](int, const DeviceKernel& kernel, std::uint64_t blocks, std::uint32_t threads,
-             const void* call, void*) {
+          [](int, const void* loaded, std::uint64_t blocks, std::uint32_t threads, const void* call,
+             void*) {
+            const auto& kernel = *static_cast<const DeviceKernel*>(loaded);
             parallel_for(static_cast<std::int64_t>(blocks), 0, [&](std::int64_t block) {
               for (std::uint32_t thread = 0; thread < threads; ++thread) {
-                kernel.on_host(kernel.spec, call, static_cast<std::uint64_t>(block), thread,
+                kernel.on_host(kernel.spec.get(), call, static_cast<std::uint64_t>(block), thread,
                                threads);
               }
             });

@@ -13,13 +13,13 @@ namespace assay::inline v0_2 {
 
 // A kernel as a text for a compiler at run time, and as a function of the host.
 struct DeviceKernel {
-  // C++ of the device. Equal texts are compiled once for each device.
+  // C++ of the device.
   std::string source;
   std::string name;  // the kernel in the text. It takes the call as one struct, by value
   // Does on the host what the thread of the block does. `call` points to the struct.
   void (*on_host)(const void* spec, const void* call, std::uint64_t block, std::uint32_t thread,
                   std::uint32_t threads) = nullptr;
-  const void* spec = nullptr;  // given to on_host
+  std::shared_ptr<const void> spec = nullptr;  // given to on_host
 };
 
 // The functions of a kind of device. `device` is the device's number, and `stream` one of its
@@ -29,6 +29,7 @@ struct DeviceMemory {
   std::string kind;  // "cuda"
   // Throws Refusal, which begins with `what`, if the bytes are not memory of the device.
   void (*check)(int device, const void* memory, std::size_t bytes, const std::string& what);
+  // Return and take back memory for work that is put into the stream from now on.
   void* (*allocate)(int device, std::size_t bytes, void* stream);
   void (*release)(int device, void* memory, void* stream) noexcept;
   void (*fill_with_zeros)(int device, void* memory, std::size_t bytes, void* stream);
@@ -36,8 +37,11 @@ struct DeviceMemory {
   void (*synchronise)(int device, void* stream);
   // Copies after all work before it in the stream, and waits.
   void (*copy_to_host)(int device, void* host, const void* memory, std::size_t bytes, void* stream);
-  void (*launch)(int device, const DeviceKernel& kernel, std::uint64_t blocks,
-                 std::uint32_t threads, const void* call, void* stream);
+  // Returns a kernel for launch(), which stays loaded. Equal kernels are compiled once.
+  const void* (*load)(int device, const DeviceKernel& kernel);
+  // Starts a kernel. `call` is copied.
+  void (*launch)(int device, const void* kernel, std::uint64_t blocks, std::uint32_t threads,
+                 const void* call, void* stream);
 };
 
 // A view of a tensor in a device's memory.
@@ -62,10 +66,10 @@ HostCopy copy_to_host(const DeviceView& tensor);
 // Copies `count` elements of a contiguous tensor from element `first` on, as a view of rank 1.
 HostCopy copy_to_host(const DeviceView& tensor, std::int64_t first, std::int64_t count);
 
-// Memory of a device, filled with zeros.
+// Memory of a device, filled with zeros unless `zeros` is false.
 class DeviceArray {
  public:
-  DeviceArray(const DeviceView& beside, std::size_t bytes);
+  DeviceArray(const DeviceView& beside, std::size_t bytes, bool zeros = true);
   ~DeviceArray();
   DeviceArray(const DeviceArray&) = delete;
   DeviceArray& operator=(const DeviceArray&) = delete;

@@ -1,45 +1,19 @@
-// The code that judges elements in the memory that holds them. It is compiled twice: with the
-// framework for the host, and from its own text for a device when a program needs it
-// (device_judge.cc). So it includes nothing and uses no library.
+// The code that judges elements in the memory that holds them, for the host and for devices
+// (base/kernel_code.h).
 //
 // A kernel decides for each unit of kUnit elements whether the host must look at it: if an element
 // is a mismatch, or NaN or infinite on either side. The other elements match for sure, and the
 // kernel counts what the verdict needs of them, as simd/compare.h does.
 #pragma once
 
-#ifdef __CUDACC__
-#define ASSAY_HERE __device__ __forceinline__
-#define ASSAY_UNROLL _Pragma("unroll")
-#define ASSAY_NO_UNROLL _Pragma("unroll 1")
-#else
-#define ASSAY_HERE inline
-#define ASSAY_UNROLL
-#define ASSAY_NO_UNROLL
-#endif
+#include "assay/device/element_kernel.h"
 
 namespace assay {
 inline namespace v0_2 {
 namespace device {
 
-using U32 = unsigned int;
-using U64 = unsigned long long;
-
 constexpr U64 kUnit = 65536;   // elements that a block of threads judges
 constexpr U32 kThreads = 256;  // threads of a block
-constexpr double kMostFinite = 0x1.fffffffffffffp+1023;
-
-// A float format whose values are sign and magnitude, at most float64's.
-struct ElementFormat {
-  int bytes;      // of an element in memory
-  int bits;       // that carry the value
-  int mantissa;   // bits of the mantissa
-  bool fnuz;      // the code of negative zero is NaN
-  bool as_float;  // the first bits of a float32, with its infinity and NaN
-  U64 special;    // the magnitude of the first code that is infinity or NaN
-  double scale;   // 2^(1023 - bias), and for float32 2^(127 - bias)
-  float float_scale;
-  double least, min_normal, most;  // the smallest numbers, and the largest
-};
 
 // The forms of tolerances (simd/compare.h), then those of the other rules.
 enum class Form : int { kSum, kEither, kLargest, kSymmetric, kUlps, kBits };
@@ -92,64 +66,6 @@ struct JudgeCall {
   JudgeTotal* total;
   JudgeNumbers numbers;
 };
-
-#ifdef __CUDACC__
-ASSAY_HERE double as_double(U64 bits) { return __longlong_as_double(static_cast<long long>(bits)); }
-ASSAY_HERE U64 bits_of(double x) { return static_cast<U64>(__double_as_longlong(x)); }
-ASSAY_HERE float as_float(U32 bits) { return __uint_as_float(bits); }
-ASSAY_HERE U32 bits_of(float x) { return __float_as_uint(x); }
-ASSAY_HERE double size_of(double x) { return fabs(x); }
-ASSAY_HERE float size_of(float x) { return fabsf(x); }
-ASSAY_HERE void add_to(U32* sum, U32 x) {
-  if (x != 0) atomicAdd(sum, x);
-}
-ASSAY_HERE void add_to(U64* sum, U64 x) {
-  if (x != 0) atomicAdd(sum, x);
-}
-ASSAY_HERE U64 current(const U64* x) { return *static_cast<const volatile U64*>(x); }
-ASSAY_HERE void raise_to(U64* most, U64 x) {
-  if (x > current(most)) atomicMax(most, x);
-}
-#else
-ASSAY_HERE double as_double(U64 bits) { return __builtin_bit_cast(double, bits); }
-ASSAY_HERE U64 bits_of(double x) { return __builtin_bit_cast(U64, x); }
-ASSAY_HERE float as_float(U32 bits) { return __builtin_bit_cast(float, bits); }
-ASSAY_HERE U32 bits_of(float x) { return __builtin_bit_cast(U32, x); }
-ASSAY_HERE double size_of(double x) { return __builtin_fabs(x); }
-ASSAY_HERE float size_of(float x) { return __builtin_fabsf(x); }
-// The host runs the threads of a block one after the other, and blocks beside each other.
-ASSAY_HERE void add_to(U32* sum, U32 x) { *sum += x; }
-ASSAY_HERE void add_to(U64* sum, U64 x) { *sum += x; }
-ASSAY_HERE U64 current(const U64* x) { return __atomic_load_n(x, __ATOMIC_RELAXED); }
-ASSAY_HERE void raise_to(U64* most, U64 x) {
-  U64 now = current(most);
-  while (x > now &&
-         !__atomic_compare_exchange_n(most, &now, x, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-  }
-}
-#endif
-
-ASSAY_HERE U64 magnitude(const ElementFormat& f, U64 code) {
-  return code & ((U64{1} << (f.bits - 1)) - 1);
-}
-// True if a code is infinity, NaN, or not a code of the format.
-ASSAY_HERE bool is_special(const ElementFormat& f, U64 code) {
-  return magnitude(f, code) >= f.special || (f.fnuz && code == U64{1} << (f.bits - 1)) ||
-         (f.bits < 8 * f.bytes && code >> f.bits != 0);
-}
-// Returns the value of a code that is not special. The product is exact: the magnitude becomes that
-// of a float64 with another bias, which is subnormal if the format's number is.
-ASSAY_HERE double value_of(const ElementFormat& f, U64 code) {
-  const double size = as_double(magnitude(f, code) << (52 - f.mantissa)) * f.scale;
-  return (code >> (f.bits - 1) & 1) != 0 ? -size : size;
-}
-// The same for formats whose values float32 holds.
-ASSAY_HERE float float_of(const ElementFormat& f, U32 code) {
-  if (f.as_float) return as_float(code << (23 - f.mantissa));
-  const U32 size = static_cast<U32>(magnitude(f, code)) << (23 - f.mantissa);
-  const float value = as_float(size) * f.float_scale;
-  return (code >> (f.bits - 1) & 1) != 0 ? -value : value;
-}
 
 // Rounds a finite value to nearest even. A result beyond `most` is the caller's to treat.
 ASSAY_HERE double rounded(const ElementFormat& f, double x) {
@@ -256,47 +172,6 @@ ASSAY_HERE void judge_element(const JudgeSpec& spec, const JudgeNumbers& by, U64
   if (vanishes) ++to.zero;
   if (zero_hit || (vanishes && e != 0)) ++to.zero_within;
   if (ratio > to.worst) to.worst = ratio;
-}
-
-// Up to 16 bytes of elements, which a thread loads at once.
-struct alignas(16) Pack {
-  U32 words[4];
-};
-ASSAY_HERE Pack load(const void* memory, U64 byte, int bytes) {
-  const char* const at = static_cast<const char*>(memory) + byte;
-  Pack pack = {{0, 0, 0, 0}};
-#ifdef __CUDACC__
-  if (bytes == 16) {
-    const uint4 all = __ldcs(reinterpret_cast<const uint4*>(at));
-    pack.words[0] = all.x, pack.words[1] = all.y, pack.words[2] = all.z, pack.words[3] = all.w;
-  } else if (bytes == 8) {
-    const uint2 all = __ldcs(reinterpret_cast<const uint2*>(at));
-    pack.words[0] = all.x, pack.words[1] = all.y;
-  } else if (bytes == 4) {
-    pack.words[0] = __ldcs(reinterpret_cast<const U32*>(at));
-  } else {
-    pack.words[0] = __ldcs(reinterpret_cast<const unsigned short*>(at));
-  }
-#else
-  __builtin_memcpy(&pack, at, static_cast<U64>(bytes));
-#endif
-  return pack;
-}
-ASSAY_HERE U64 code_in(const Pack& pack, int bytes, int k) {
-  if (bytes == 8) {
-    const U32* const word = k == 0 ? pack.words : pack.words + 2;  // two elements fill a pack
-    return word[0] | static_cast<U64>(word[1]) << 32;
-  }
-  const int bit = 8 * bytes * k;
-  const U32 word = pack.words[bit / 32] >> (bit % 32);
-  return bytes == 4 ? word : word & ((U32{1} << (8 * bytes)) - 1);
-}
-ASSAY_HERE U64 code_at(const void* memory, int bytes, U64 index) {
-  const unsigned char* const at =
-      static_cast<const unsigned char*>(memory) + index * static_cast<U64>(bytes);
-  U64 code = 0;
-  for (int b = 0; b < bytes; ++b) code |= static_cast<U64>(at[b]) << (8 * b);
-  return code;
 }
 
 // Rounds a float32 to the first bits of a float32, to nearest even.

@@ -1,10 +1,11 @@
-// The text of judge_kernel.h, for compilers at run time. The build makes its source.
+// The texts of kernels, for compilers at run time. The build makes their source from the headers.
 #pragma once
 
 #include <string_view>
 
 namespace assay::inline v0_2::device {
 
-extern const std::string_view kKernelText;
+extern const std::string_view kJudgeText;     // judge_kernel.h
+extern const std::string_view kChecksumText;  // checksum_kernel.h
 
 }  // namespace assay::device

@@ -13,27 +13,7 @@
 namespace assay::inline v0_2 {
 namespace {
 
-constexpr double kFloat32Roundoff = 0x1p-24;
-
-// Mean of 2^e / |s| over partial sums s whose mantissa s / 2^e is in [1, 2). It is 0.693 if the
-// mantissa is uniform, and 0.721 if its logarithm is uniform.
-constexpr double kMeanPower = 0.7;
-// Standard deviation of this mean over the partial sums of one path (measured, docs/abft.md).
-constexpr double kPathDeviation = 0.031;
-// Standard deviation of the bias that remains if all columns have the same path of partial sums, as
-// a share of the estimated bias.
-constexpr double kBiasDeviation = 0.05;
-// Replace kMeanPower and kPathDeviation if the significands of the two factors of a product have at
-// most 16 bits together. Such products leave little to truncate in a short sum, so the bias lies
-// anywhere between 0 and its full value.
-constexpr double kCoarseMeanPower = 0.56, kCoarseDeviation = 0.065;
-// Products spread over several octaves below their root mean square. They lose 2.5 bits more than
-// products of that size.
-constexpr double kSpreadOfProducts = 0x1.6a09e667f3bcdp-3;  // 2^-2.5
-// Rounding a partial sum s has an error of variance s^2 u^2 / f. f = 3 is the rigorous value. f = 5
-// is fitted: measured checks need it for an rms z of 0.82 to 1.05, where z is the difference of a
-// checksum over its standard deviation. Mantissas with uniform logarithms give 6.5.
-constexpr double kFitted = 5, kRigorous = 3;
+using device::kFloat32Roundoff;
 
 bool rounds_to_nearest(const DotModel& model) {
   return model.rounding.value == Rounding::kNearestEven ||
@@ -312,28 +292,28 @@ RowSumBounds::Row RowSumBounds::of(std::span<const double> a, double start) cons
   return bounds;
 }
 
-Accumulation::Accumulation(const DotModel* model, std::int64_t k)
-    : k_(k),
-      chunk_(model != nullptr ? model->chunk.value : 1),
-      segment_(std::max<std::int64_t>(k, 1)) {
-  roundings_ = std::ceil(static_cast<double>(k) / static_cast<double>(chunk_));
-  counts_ = {.path = roundings_, .all = roundings_, .inexact = roundings_};
+Accumulation::Accumulation(const DotModel* model, std::int64_t k) : k_(k) {
+  terms_.k = k;
+  terms_.chunk = model != nullptr ? model->chunk.value : 1;
+  std::int64_t segment = std::max<std::int64_t>(k, 1);
+  terms_.roundings = std::ceil(static_cast<double>(k) / static_cast<double>(terms_.chunk));
+  counts_ = {.path = terms_.roundings, .all = terms_.roundings, .inexact = terms_.roundings};
   if (model != nullptr) {
     counts_ = rounding_counts(*model, k);
-    cuts_sums_ = !rounds_to_nearest(*model);
-    aligned_ = model->kept_bits.value > 0;
-    cuts_terms_ = aligned_ && model->alignment.value == Rounding::kTowardZero;
-    truncates_ = cuts_sums_ || aligned_;
+    terms_.cuts_sums = !rounds_to_nearest(*model);
+    terms_.aligned = model->kept_bits.value > 0;
+    terms_.cuts_terms = terms_.aligned && model->alignment.value == Rounding::kTowardZero;
+    terms_.truncates = terms_.cuts_sums || terms_.aligned;
     flushes_inputs_ = model->flush_inputs.value;
-    flushes_sums_ = model->flush_sums.value;
-    kept_ = model->kept_bits.value;
+    if (model->flush_sums.value) terms_.flushed = counts_.all;
+    terms_.kept = model->kept_bits.value;
     lost_units_ = lost_units(*model);
     const Format accumulator = accumulator_format(*model);
     if (accumulator.is_float()) {
-      mantissa_ = std::min(23, accumulator.mantissa_bits());
+      terms_.mantissa = std::min(23, accumulator.mantissa_bits());
       least_normal_ = min_normal(accumulator);
     }
-    unit_ = std::ldexp(1.0, -mantissa_ - 1);
+    terms_.unit = std::ldexp(1.0, -terms_.mantissa - 1);
     const Format &a = format_named(model->input), &b = format_named(model->b_input());
     if (a.is_float()) least_a_ = min_normal(a);
     if (b.is_float()) least_b_ = min_normal(b);
@@ -341,12 +321,12 @@ Accumulation::Accumulation(const DotModel* model, std::int64_t k)
       floor_ = std::ldexp(1.0, model->emax_floor.value);
     }
     const int bits = a.precision + b.precision;
-    product_bits_ = bits;
-    coarse_ = bits <= 16;
+    terms_.product_bits = bits;
+    terms_.coarse = bits <= 16;
     if (model->promotion_interval.value > 0)
-      segment_ = std::min<std::int64_t>(segment_, model->promotion_interval.value);
+      segment = std::min<std::int64_t>(segment, model->promotion_interval.value);
     // Counts the roundings inside a chunk, where sums start at 0.
-    const auto length = static_cast<double>(chunk_);
+    const auto length = static_cast<double>(terms_.chunk);
     if (model->order.value == ChunkOrder::kSequential) inner_products_ = length / 2;
     if (model->order.value == ChunkOrder::kPairwise)
       inner_products_ = static_cast<double>(quad::log(length) / quad::log(2));
@@ -354,119 +334,31 @@ Accumulation::Accumulation(const DotModel* model, std::int64_t k)
       inner_square_ = length * length / (3 * static_cast<double>(std::max<std::int64_t>(k, 1)));
     if (model->rounds_products()) inner_products_ += 1;
   }
-  segments_ =
-      std::ceil(static_cast<double>(std::max<std::int64_t>(k, 1)) / static_cast<double>(segment_));
-  if (segments_ > 1) {
+  terms_.segments =
+      std::ceil(static_cast<double>(std::max<std::int64_t>(k, 1)) / static_cast<double>(segment));
+  terms_.segment = segment;
+  if (terms_.segments > 1) {
     // The sums of each segment start at 0. S is the sum of the squared results, and V that of the
     // squared products. If the products are exchangeable, the mean square of a segment's total is V
     // / segments + S / segments^2.
-    chain_products_ = roundings_ / (2 * segments_);
-    chain_square_ = roundings_ / (3 * segments_ * segments_);
-    promote_products_ = segments_ / 6;
-    promote_square_ = segments_ / 3;
+    terms_.chain_products = terms_.roundings / (2 * terms_.segments);
+    terms_.chain_square = terms_.roundings / (3 * terms_.segments * terms_.segments);
+    terms_.promote_products = terms_.segments / 6;
+    terms_.promote_square = terms_.segments / 3;
   } else {
-    chain_products_ = roundings_ / 6;
-    chain_square_ = roundings_ / 3;
+    terms_.chain_products = terms_.roundings / 6;
+    terms_.chain_square = terms_.roundings / 3;
   }
-  chain_products_ += inner_products_;
-  chain_square_ += inner_square_;
-  worst_ = std::max(roundings_ + counts_.inside, counts_.path + counts_.promotions);
-}
-
-double Accumulation::roundings_after(std::int64_t k) const {
-  const std::int64_t end = std::min(k_, (k / segment_ + 1) * segment_),
-                     begin = k / segment_ * segment_;
-  const std::int64_t all = (end - begin + chunk_ - 1) / chunk_;
-  return static_cast<double>(all - (k - begin) / chunk_);
-}
-
-// Returns the share of products that lose bits when they are aligned to a partial sum, estimated
-// from typical sizes.
-double Accumulation::cut_products(const ProductStats& p) const {
-  if (!aligned_ || !(p.square > 0)) return 0;
-  // Expected sum of the squared results, if C has its expected values.
-  const double total = p.expected * p.expected / p.columns + p.square;
-  const double sum = (chain_square_ * total + chain_products_ * p.square) / roundings_;
-  const double product = p.square / static_cast<double>(k_);
-  // 2^-b, where b is the number of bits that a typical product loses when it is aligned to a
-  // partial sum. It is computed without a logarithm, because the last bit of a logarithm differs
-  // between C libraries.
-  const double size =
-      std::sqrt(product / sum) * std::ldexp(kSpreadOfProducts, kept_ - (product_bits_ - 2));
-  return size < 1 ? 1 - size / 2 : 1 / (2 * size);
-}
-
-// Returns the mean error of a rounding, as a multiple of u times the power of two of the partial
-// sum.
-double Accumulation::truncation(const ProductStats& p) const {
-  // If terms are cut to F bits, only the F - mantissa lowest bits of their sum are left to
-  // truncate.
-  const double own = !cuts_sums_ ? 0
-                     : aligned_  ? 1 - std::ldexp(1.0, std::min(0, mantissa_ - kept_))
-                                 : 1;
-  if (!cuts_terms_) return own;
-  const double cut = static_cast<double>(chunk_) * cut_products(p) * std::abs(p.sign);
-  return own + std::ldexp(cut, mantissa_ - kept_);
-}
-
-double Accumulation::bias(const ProductStats& p) const {
-  if (!truncates_) return 0;
-  const double power = coarse_ ? kCoarseMeanPower : kMeanPower;
-  return -power * unit_ * truncation(p) * p.prefixes;
-}
-
-AccumulationNoise Accumulation::noise(const ProductStats& p, double kappa) const {
-  AccumulationNoise noise;
-  const double u = unit_ * unit_;
-  if (!truncates_) {
-    noise.variance = u / kFitted * (chain_products_ * p.square + roundings_ * p.start);
-    noise.per_square = u / kFitted * chain_square_;
-    noise.deviations = kappa * std::sqrt(kFitted / kRigorous);
-  } else {
-    const double whole = truncation(p),
-                 path = (coarse_ ? kCoarseDeviation : kPathDeviation) * whole;
-    double weight = 1 / kFitted;  // variance of one rounding, in units of u^2 s^2
-    if (aligned_) {
-      // The unit cuts bits of the sum itself and of some products. Cutting a product loses less
-      // than a unit 2^(e - F), with either sign, so its mean square is unit^2 / 3.
-      weight = (1 - std::ldexp(1.0, 2 * std::min(0, mantissa_ - kept_))) / kFitted +
-               static_cast<double>(chunk_) * cut_products(p) *
-                   std::ldexp(1.0, 2 * (mantissa_ + 1 - kept_)) / 6;
-    }
-    weight += path * path * roundings_ / segments_;
-    const double bias_error = kBiasDeviation * bias(p);
-    // If terms are aligned, the largest term decides the alignment. The squares of the products are
-    // therefore counted once more.
-    const double products = chain_products_ + (aligned_ ? 1 : 0);
-    noise.variance =
-        u * weight * (products * p.square + roundings_ * p.start) + bias_error * bias_error;
-    noise.per_square = u * weight * chain_square_;
-    // The largest distance between the true mean error of a rounding and the estimate of bias(), as
-    // a share of `whole`. bias() takes kMeanPower for the mean of 2^e / |s|, where s is a partial
-    // sum and 2^e is its power of two. The true mean lies in (1/2, 1], so the distance is at most
-    // 1 - kMeanPower. If coarse_ is set, the mean error may also be 0, which is kCoarseMeanPower
-    // below the estimate.
-    const double radius = coarse_ ? kCoarseMeanPower : 1 - kMeanPower;
-    noise.deviations = kappa * std::sqrt(kFitted / kRigorous) +
-                       radius * whole * std::sqrt(p.columns * roundings_ / std::max(weight, 1e-30));
-  }
-  if (segments_ > 1) {
-    constexpr double kSquare = kFloat32Roundoff * kFloat32Roundoff / kFitted;
-    noise.variance += kSquare * promote_products_ * p.square;
-    noise.per_square += kSquare * promote_square_;
-  }
-  if (p.square > 0 || p.start > 0) {
-    // Below the normal range the error of a rounding is up to half of 2^-149, whatever the sum.
-    noise.variance += roundings_ * p.columns * 0x1p-298 / 12;
-    noise.flushed = p.columns * flushed();
-  }
-  return noise;
+  terms_.chain_products += inner_products_;
+  terms_.chain_square += inner_square_;
+  terms_.flushed *= least_normal_;
+  worst_ = std::max(terms_.roundings + counts_.inside, counts_.path + counts_.promotions);
 }
 
 double Accumulation::aligned_size(double value, double least) const {
   const double size = std::abs(value);
   if (size >= least || size == 0) return size;
-  return flushes_inputs_ ? 0 : aligned_ ? least : size;
+  return flushes_inputs_ ? 0 : terms_.aligned ? least : size;
 }
 
 ElementError Accumulation::element_bound(double bias, double reference, const double* a,
@@ -474,7 +366,7 @@ ElementError Accumulation::element_bound(double bias, double reference, const do
   double absolute = std::abs(bias), squares = bias * bias, prefix = bias, prefix_squares = 0;
   double cut = 0, largest = 0, sums = 0, total = 0, segment = 0, lost = 0;
   // True if partial sums start at 0 and are promoted to a sum that starts at the bias.
-  const bool promotes = segments_ > 1;
+  const bool promotes = terms_.segments > 1;
   if (!promotes) largest = std::abs(bias);
   // An accumulator below the normal range is aligned like the smallest normal number.
   const auto as_aligned = [&](double sum) {
@@ -494,7 +386,7 @@ ElementError Accumulation::element_bound(double bias, double reference, const do
     segment += product;
     largest = std::max(largest, aligned);
     ++of_segment;
-    if (++of_chunk != chunk_ && kk + 1 != k_ && of_segment != segment_) continue;
+    if (++of_chunk != terms_.chunk && kk + 1 != k_ && of_segment != terms_.segment) continue;
     of_chunk = 0;
     prefix_squares += prefix * prefix;
     // Truncation loses up to an ulp of the sum, and one unit of the largest term for each term. The
@@ -503,22 +395,23 @@ ElementError Accumulation::element_bound(double bias, double reference, const do
     sums += sum;
     cut += as_aligned(std::max(largest, sum));
     largest = sum;
-    if (of_segment == segment_) {
+    if (of_segment == terms_.segment) {
       total += std::abs(prefix);
       segment = largest = 0;
       of_segment = 0;
     }
   }
   lost *= 1 + float64_sums(k_);
-  if (!truncates_) {
+  if (!terms_.truncates) {
     const ElementError sum = chain_bound({reference, absolute, squares, prefix_squares});
     return {sum.chance + lost, sum.worst + lost};
   }
   const double floor =
-      absolute > 0 ? counts_.inexact * std::ldexp(1.0, -126 - mantissa_) + flushed() : 0;
-  const double worst = 2 * unit_ * sums + 2 * kFloat32Roundoff * (total + std::abs(bias)) + floor +
-                       (aligned_ ? lost_units_ * std::ldexp(1.0, -kept_) * cut
-                                 : 2 * unit_ * counts_.inside * absolute) +
+      absolute > 0 ? counts_.inexact * std::ldexp(1.0, -126 - terms_.mantissa) + terms_.flushed : 0;
+  const double worst = 2 * terms_.unit * sums + 2 * kFloat32Roundoff * (total + std::abs(bias)) +
+                       floor +
+                       (terms_.aligned ? lost_units_ * std::ldexp(1.0, -terms_.kept) * cut
+                                       : 2 * terms_.unit * counts_.inside * absolute) +
                        lost;
   return {worst, worst};
 }
@@ -528,23 +421,26 @@ ElementError Accumulation::chain_bound(const simd::ElementSums& s) const {
   // precision. So `chance` is limited to kDeviations standard deviations, which is far beyond
   // chance, whether k is summed in order or in any other order.
   constexpr double kDeviations = 16;
-  const double any_order = roundings_ * (s.reference * s.reference / 3 + s.squares / 6);
+  const double any_order = terms_.roundings * (s.reference * s.reference / 3 + s.squares / 6);
   // Roundings inside a chunk come in addition to those of the accumulator.
   const double inside = inner_square_ * (s.reference * s.reference) + inner_products_ * s.squares;
   const double variance = (std::max(s.prefix_squares, any_order) + inside) / 3;
   const double floor =
-      s.absolute > 0 ? counts_.inexact * std::ldexp(1.0, -127 - mantissa_) + flushed() : 0;
+      s.absolute > 0 ? counts_.inexact * std::ldexp(1.0, -127 - terms_.mantissa) + terms_.flushed
+                     : 0;
   const double worst = worst_ * s.absolute, chance = kDeviations * std::sqrt(variance);
-  return {unit_ * std::min(worst, chance) + floor, unit_ * worst + floor};
+  return {terms_.unit * std::min(worst, chance) + floor, terms_.unit * worst + floor};
 }
 
 double Accumulation::largest_element_bound(double size) const {
-  const double floor = std::max(worst_, counts_.inexact) * std::ldexp(1.0, -126 - mantissa_) +
-                       flushed() + (flushes_inputs_ ? size * (1 + float64_sums(k_)) : 0);
-  if (!truncates_) return worst_ * (unit_ * size) + floor;
+  const double floor = std::max(worst_, counts_.inexact) * std::ldexp(1.0, -126 - terms_.mantissa) +
+                       terms_.flushed + (flushes_inputs_ ? size * (1 + float64_sums(k_)) : 0);
+  if (!terms_.truncates) return worst_ * (terms_.unit * size) + floor;
   const double aligned = std::max(size, std::max(least_normal_, floor_));
-  return 2 * unit_ * worst_ * size + 2 * kFloat32Roundoff * (segments_ + 1) * size + floor +
-         (aligned_ ? lost_units_ * std::ldexp(1.0, -kept_) * roundings_ * aligned : 0);
+  return 2 * terms_.unit * worst_ * size + 2 * kFloat32Roundoff * (terms_.segments + 1) * size +
+         floor +
+         (terms_.aligned ? lost_units_ * std::ldexp(1.0, -terms_.kept) * terms_.roundings * aligned
+                         : 0);
 }
 
 }  // namespace assay

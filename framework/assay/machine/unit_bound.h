@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/machine/accumulation_terms.h"
 #include "assay/machine/machine.h"
 #include "assay/simd/elements_kernel.h"
 
@@ -91,25 +92,6 @@ class RowSumBounds {
   std::vector<double> size_, aligned_, flushed_;
 };
 
-// Statistics of the products p_t = a_ik b_kj of several sums, which are added to one checksum.
-struct ProductStats {
-  double expected = 0;  // sum of the products over columns and k, without bias
-  double square = 0;    // V: sum of the squares of these products
-  double start = 0;     // sum of bias^2 over the columns, whose partial sums start at the bias
-  // Sum of the partial sums, over the accumulator's roundings and over the columns.
-  double prefixes = 0;
-  double sign = 0;  // mean sign of the products, -1 to 1
-  double columns = 1;
-};
-
-// The error of several sums together, whose results are c. Its variance is `variance` +
-// `per_square` sum c^2, and it stays within `deviations` standard deviations. In addition, the unit
-// may flush numbers to 0 that add up to at most `flushed`.
-struct AccumulationNoise {
-  double deviations = 0, variance = 0, per_square = 0;
-  double flushed = 0;
-};
-
 // The largest error of the accumulation of one element.
 struct ElementError {
   // The largest error that chance explains if roundings are to nearest: 16 standard deviations of
@@ -126,28 +108,31 @@ class Accumulation {
   Accumulation(const DotModel* model, std::int64_t k);
 
   // True if sums are not rounded to nearest, or if terms are aligned.
-  bool truncates() const { return truncates_; }
-  bool aligns() const { return aligned_; }
+  bool truncates() const { return terms_.truncates; }
+  bool aligns() const { return terms_.aligned; }
   bool flushes_inputs() const { return flushes_inputs_; }
   // Returns the number of roundings for each element, one for each chunk.
-  double roundings() const { return roundings_; }
+  double roundings() const { return terms_.roundings; }
 
   // Returns the number of roundings of the accumulator that product k goes through. These are the
   // weights of `prefixes`.
-  double roundings_after(std::int64_t k) const;
+  double roundings_after(std::int64_t k) const { return device::roundings_after(terms_, k); }
 
   // Returns the mean of the error, which is 0 unless the accumulator truncates.
-  double bias(const ProductStats& p) const;
-  AccumulationNoise noise(const ProductStats& p, double kappa) const;
+  double bias(const ProductStats& p) const { return device::bias_of(terms_, p); }
+  AccumulationNoise noise(const ProductStats& p, double kappa) const {
+    return device::noise_of(terms_, p, kappa);
+  }
+  const device::AccumulationTerms& terms() const { return terms_; }
 
   // Returns the largest error of the accumulation of one element's k products a_k b_k, in their
   // order and starting from `bias`.
   ElementError element_bound(double bias, double reference, const double* a, const double* b) const;
   // If is_chain() is true, chain_bound() returns element_bound() from sums over chunks of chunk()
   // products.
-  bool is_chain() const { return !truncates_ && !flushes_inputs_ && segment_ >= k_; }
+  bool is_chain() const { return !terms_.truncates && !flushes_inputs_ && terms_.segment >= k_; }
   ElementError chain_bound(const simd::ElementSums& sums) const;
-  std::int64_t chunk() const { return chunk_; }
+  std::int64_t chunk() const { return terms_.chunk; }
   // Returns a bound of element_bound() for all elements whose sizes have a scalar product of at
   // most `size`. The sizes are |a_k| and |b_k|, each at least its own aligned_size(), and |bias|.
   double largest_element_bound(double size) const;
@@ -159,31 +144,19 @@ class Accumulation {
 
  private:
   double aligned_size(double value, double least) const;
-  double cut_products(const ProductStats& p) const;
-  double truncation(const ProductStats& p) const;
-  double flushed() const { return flushes_sums_ ? counts_.all * least_normal_ : 0; }
 
-  // The numbers of all products, of products for each rounding, and of products between promotions.
-  std::int64_t k_, chunk_, segment_;
-  double roundings_, segments_;
+  device::AccumulationTerms terms_;
+  std::int64_t k_;    // the number of products
   double worst_ = 0;  // number of roundings that a bound for all data counts
   RoundingCounts counts_;
-  bool truncates_ = false;
-  bool cuts_sums_ = false, cuts_terms_ = false, aligned_ = false, coarse_ = false;
-  bool flushes_inputs_ = false, flushes_sums_ = false;
-  double unit_ = 0x1p-24;             // unit roundoff of the accumulator
+  bool flushes_inputs_ = false;
   double least_normal_ = 0x1p-126;    // of the accumulator
   double least_a_ = 0, least_b_ = 0;  // smallest normals of the factors
   double floor_ = 0;                  // smallest size to which terms are aligned
-  int kept_ = 0, mantissa_ = 23, product_bits_ = 48;
-  // Largest loss of a chunk by alignment, in units of 2^(emax - kept_), if terms are aligned.
+  // Largest loss of a chunk by alignment, in units of 2^(emax - kept), if terms are aligned.
   double lost_units_ = 0;
-  // Parts of chain_square_ and chain_products_ that come from the roundings inside a chunk.
+  // Parts of chain_square and chain_products that come from the roundings inside a chunk.
   double inner_square_ = 0, inner_products_ = 0;
-  // The sum of the squared partial sums is chain_square_ S + chain_products_ V, with the sum S of
-  // the squared results and the sum V of the squared products.
-  double chain_square_, chain_products_;
-  double promote_square_ = 0, promote_products_ = 0;
 };
 
 }  // namespace assay

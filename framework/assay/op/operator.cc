@@ -134,7 +134,7 @@ Tensor with_positive_nans(Tensor result, int threads) {
 }
 
 // Returns a result of assay's own code with NaNs that are the same on every host.
-Tensor portable(const Operator& op, Tensor result, int threads) {
+Tensor portable_result(const Operator& op, Tensor result, int threads) {
   return op.keeps_nan_signs || is_registered(op) ? std::move(result)
                                                  : with_positive_nans(std::move(result), threads);
 }
@@ -191,11 +191,11 @@ Tensor emulate(const Case& c, const Machine& machine, int threads) {
   const Format& output = output_format(c);
   return naming(c, [&] {
     if (machine.name == kReferenceMachine) {
-      return portable(op, reference_result(op, {c, output, threads}), threads);
+      return portable_result(op, reference_result(op, {c, output, threads}), threads);
     }
     Tensor result = op.run({c, machine, output, threads});
     if (is_registered(op)) check_result(c, op, result, threads);
-    return portable(op, std::move(result), threads);
+    return portable_result(op, std::move(result), threads);
   });
 }
 
@@ -222,7 +222,7 @@ Tensor emulate_accumulator(const Case& c, const Machine& machine, int threads) {
                   "is asked for",
                   c.op, result.format().name);
     }
-    return portable(op, std::move(result), threads);
+    return portable_result(op, std::move(result), threads);
   });
 }
 
@@ -230,7 +230,7 @@ Tensor golden_result(const Case& c, int threads) {
   const FloatEnvironment environment;
   const Operator& op = operator_of(c);
   return naming(c, [&] {
-    return portable(op, reference_result(op, {c, golden_format(c), threads}), threads);
+    return portable_result(op, reference_result(op, {c, golden_format(c), threads}), threads);
   });
 }
 

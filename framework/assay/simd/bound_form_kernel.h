@@ -4,9 +4,11 @@
 // because simd/flips_kernel.h has the vector version of the threshold.)
 #pragma once
 
-#include <limits>
+#include "assay/base/kernel_code.h"
 
-namespace assay::inline v0_2::simd {
+namespace assay {
+inline namespace v0_2 {
+namespace simd {
 
 // Statistics of the elements c of one check. Infinity and NaN among the elements make every field
 // that depends on them infinite or NaN.
@@ -20,7 +22,7 @@ struct OutputStats {
   // The value that the sum of the elements' rounding errors exceeds with the probability that the
   // budget allows (abft/rounding_tail.h). If it was not computed, it is NaN, and a bound is used
   // instead.
-  double tail = std::numeric_limits<double>::quiet_NaN();
+  double tail = kNan;
   double tail_slope = 0;  // RoundingTail::slope of `tail`
 };
 
@@ -40,7 +42,7 @@ struct BoundForm {
   // If branch > 0, T uses only one of per_largest and per_absolute: per_largest if the peak max|c|
   // / mean|c| of every row is above `branch`, and per_absolute if not. least_peak is the smallest
   // peak of the other rows. columns is the number of elements of this row.
-  double branch = 0, least_peak = std::numeric_limits<double>::infinity(), columns = 0;
+  double branch = 0, least_peak = kInfinity, columns = 0;
 
   // Only the threshold rounding_variance uses these members. They bound the sum of the elements'
   // rounding errors. The errors of accumulation are under the second root of T instead.
@@ -66,4 +68,6 @@ struct BoundForm {
   double variance(const OutputStats& stats) const;
 };
 
-}  // namespace assay::simd
+}  // namespace simd
+}  // namespace v0_2
+}  // namespace assay
