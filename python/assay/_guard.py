@@ -106,7 +106,9 @@ class Guard:
     def __init__(self, model, threshold, machine, backward):
         if not isinstance(model, torch.nn.Module):
             raise TypeError(f"guard() takes a torch.nn.Module, not a {type(model).__name__}")
-        self._model, self._threshold, self._machine, self._backward = model, threshold, machine, backward
+        self._model, self._threshold, self._backward = model, threshold, backward
+        # The machine whose sums the thresholds expect; None is float32 in any order.
+        self.machine, self._chooses = machine, machine == "auto"
         device = next((one.device for one in model.parameters()), None)
         if device is None:
             raise ValueError("guard(): the model has no parameters, so that its device is not known")
@@ -116,15 +118,12 @@ class Guard:
         self._device = device.index if self._is_cuda else -1
         if self._is_cuda:
             load_compiler()
-            if machine == "auto":
-                self._machine = _MACHINES.get(torch.cuda.get_device_capability(device))
-        elif machine == "auto":
-            self._machine = None
+        if machine == "auto":
+            self.machine = _MACHINES.get(torch.cuda.get_device_capability(device)) if self._is_cuda else None
         # This call raises an error if `threshold` or `machine` is wrong.
         ones = torch.ones(1, 1)
-        _core.check_product(ones, ones, ones, threshold=threshold, machine=self._machine)
-        self._names = {}  # modules that are running
-        self._inside = [""]
+        _core.check_product(ones, ones, ones, threshold=threshold, machine=self.machine)
+        self._inside = [""]  # the names of the modules that are running
         self._checksums = {}  # by layout: the checksum, or why there is none
         self._kept = {}  # by address and layout: the sums of a weight, and its version
         self._places = {}  # by name, call and layout: [index, checks, calls]
@@ -265,9 +264,19 @@ class Guard:
         try:
             return _core.device_checksum(self._device, stream, described(a), described(b), described(c),
                                          None if bias is None else described(bias), threshold=self._threshold,
-                                         machine=self._machine)
+                                         machine=self._machine_of(a, c))
         except ValueError as error:  # a dtype that assay does not have
             return str(error)
+
+    def _machine_of(self, a, c):
+        """Returns the machine whose sums a product's thresholds expect. A machine that truncates sums needs more sums of
+        the operands. They are left out if truncation moves a row's sum by a quarter of its standard deviation at most."""
+        bits = {torch.bfloat16: 8, torch.float16: 11}.get(c.dtype)
+        if not self._chooses or bits is None:
+            return self.machine
+        # Each of K / 16 roundings takes 0.7 units 2^-24 of a partial sum, which is half of the result on average.
+        ulps = 0.35 * 2**-24 * a.shape[-1] / 16 * 2**bits
+        return None if ulps * (12 * c.shape[-1])**0.5 <= 0.25 else self.machine
 
     def _place(self, name, call, shape, layout, checks):
         place = self._places.get((name, call, shape, layout))

@@ -28,7 +28,10 @@ RoundingTail rounding_tail(const Format& format, std::span<const double> values,
   }
   const int used = std::min(top - bottom + 1, device::kOctaves);
   const int unit = top - 1023 - format.mantissa_bits() - 1;
-  return device::tail_of(counts, used, unit, kappa, coarse, enough);
+  return device::tail_of(counts, used, unit, kappa, coarse, enough,
+                         [](double s, const device::UlpCounts& of, int sizes, bool is_coarse) {
+                           return device::sum_at(s, of, sizes, is_coarse);
+                         });
 }
 
 double least_rounding_tail(double deviation, double largest, double kappa, bool coarse) {

@@ -102,12 +102,15 @@ struct UlpCounts {
 
 ASSAY_HERE double within_one(double x) { return lesser(greater(x, -1), 1); }
 
-// Returns K(s) and its derivatives. Numbers are in units of the largest half ulp.
-ASSAY_HERE Cumulant sum_at(double s, const UlpCounts& counts, int used, bool coarse) {
+// Returns K(s) and its derivatives, of the sizes first, first + step, ... Numbers are in units of
+// the largest half ulp.
+ASSAY_HERE Cumulant sum_at(double s, const UlpCounts& counts, int used, bool coarse, int first = 0,
+                           int step = 1) {
   Cumulant sum{0, 0, 0};
   Logarithms logs;
-  double size = 1;
-  for (int i = 0; i < used; ++i, size /= 2) {
+  double size = scaled(1, -first);
+  const double smaller = scaled(1, -step);
+  for (int i = first; i < used; i += step, size *= smaller) {
     const double count = counts.of[i];
     if (count == 0) continue;
     const Cumulant c = coarse ? of_coarse(s * size) : of_uniform(s * size);
@@ -122,9 +125,11 @@ ASSAY_HERE Cumulant sum_at(double s, const UlpCounts& counts, int used, bool coa
 }
 
 // Returns rounding_tail() for counts of the first `used` sizes. Element 0 counts the half ulps of
-// 2^unit. kappa, `coarse` and `enough` are those of rounding_tail().
-ASSAY_RARE abft::RoundingTail tail_of(const UlpCounts& counts, int used, int unit, double kappa,
-                                      bool coarse, double enough) {
+// 2^unit. kappa, `coarse` and `enough` are those of rounding_tail(). `sum` is sum_at() or the same
+// in parts.
+template <typename SumAt>
+ASSAY_HERE abft::RoundingTail tail_of(const UlpCounts& counts, int used, int unit, double kappa,
+                                      bool coarse, double enough, const SumAt& sum) {
   // From here on, numbers are in units of the largest half ulp.
   double largest = 0, square = 0;
   double h = 1;
@@ -141,7 +146,7 @@ ASSAY_RARE abft::RoundingTail tail_of(const UlpCounts& counts, int used, int uni
   constexpr double kMost = 1e12;
   constexpr int kSteps = 60;
   double s = least_s(root_of(square / (coarse ? 2 : 3)), kappa, coarse), factor_slope = 0;
-  Cumulant k = sum_at(s, counts, used, coarse);
+  Cumulant k = sum(s, counts, used, coarse);
   if (const double low = (k.value + k.rest) / s; low >= scaled(enough, -unit)) {
     return {scaled(low, unit), 0};
   }
@@ -151,7 +156,7 @@ ASSAY_RARE abft::RoundingTail tail_of(const UlpCounts& counts, int used, int uni
     if (!(slope > 0)) break;
     const double change = within_one((budget + factor - k.rest) / slope);
     s *= exp_of(change);
-    k = sum_at(s, counts, used, coarse);
+    k = sum(s, counts, used, coarse);
     const double last = factor;
     factor = coarse ? 0 : log_factor(s * s * k.second, budget);
     if (size_of(change) < 1e-4) break;

@@ -42,6 +42,8 @@ ASSAY_HERE float as_float(U32 bits) { return __uint_as_float(bits); }
 ASSAY_HERE U32 bits_of(float x) { return __float_as_uint(x); }
 ASSAY_HERE double size_of(double x) { return fabs(x); }
 ASSAY_HERE float size_of(float x) { return fabsf(x); }
+ASSAY_HERE U32 high_of(double x) { return static_cast<U32>(__double2hiint(x)); }
+ASSAY_HERE double from_high(U32 bits) { return __hiloint2double(static_cast<int>(bits), 0); }
 ASSAY_HERE double root_of(double x) { return sqrt(x); }
 // exp, log and expm1 of the device's library, and of base/elementary.h on the host.
 ASSAY_HERE double exp_of(double x) { return exp(x); }
@@ -55,6 +57,8 @@ ASSAY_HERE float as_float(U32 bits) { return __builtin_bit_cast(float, bits); }
 ASSAY_HERE U32 bits_of(float x) { return __builtin_bit_cast(U32, x); }
 ASSAY_HERE double size_of(double x) { return __builtin_fabs(x); }
 ASSAY_HERE float size_of(float x) { return __builtin_fabsf(x); }
+ASSAY_HERE U32 high_of(double x) { return static_cast<U32>(bits_of(x) >> 32); }
+ASSAY_HERE double from_high(U32 bits) { return as_double(U64{bits} << 32); }
 ASSAY_HERE double root_of(double x) { return __builtin_sqrt(x); }
 ASSAY_HERE double exp_of(double x) { return portable::exp(x); }
 ASSAY_HERE double log_of(double x) { return portable::log(x); }
@@ -65,6 +69,7 @@ ASSAY_HERE double scaled(double x, int exponent) { return __builtin_ldexp(x, exp
 // As std::min() and std::max() do, with NaN too.
 ASSAY_HERE double lesser(double x, double y) { return y < x ? y : x; }
 ASSAY_HERE double greater(double x, double y) { return x < y ? y : x; }
+ASSAY_HERE U32 greater(U32 x, U32 y) { return x < y ? y : x; }
 ASSAY_HERE bool is_finite(double x) { return size_of(x) <= kMostFinite; }
 
 }  // namespace device

@@ -24,8 +24,10 @@ enum class ProductRule : int { kVariance, kVAbft, kAAbft, kExact };
 enum class Side : int { kA, kB, kC, kBias };
 
 constexpr U32 kProductThreads = 256;  // threads of a block
-constexpr int kRowsAtOnce = 4;        // rows that a thread reads at once
-constexpr int kMostAtOnce = 8;        // elements of several columns that a thread reads at once
+constexpr int kRowsAtOnce = 4;        // rows of A and B that a thread reads at once
+constexpr int kCheckedAtOnce = 2;     // and rows of C
+constexpr int kMostAtOnce = 8;        // elements of neighboring columns that a thread reads at once
+constexpr int kRowLanes = 16;         // threads of a block that read the same columns
 
 // The constants of the kernels of a kind of products.
 struct ProductSpec {
@@ -71,14 +73,17 @@ ASSAY_HERE int sums_of(const ProductSpec& spec, Side side) {
   if (side == Side::kBias) return 3;
   if (spec.rule == ProductRule::kExact) return 1;
   if (spec.rule == ProductRule::kVariance) {
-    if (side == Side::kC) return spec.own ? 2 : 3;
+    if (side == Side::kC) return spec.own ? 2 : 4;
     return spec.truncates ? 4 : 2;
   }
   if (spec.rule == ProductRule::kVAbft) return side == Side::kA ? 4 : side == Side::kB ? 3 : 1;
   return side == Side::kA ? 3 : 2;
 }
 ASSAY_HERE Join join_of(const ProductSpec& spec, Side side, int sum) {
-  if (side == Side::kBias || spec.rule == ProductRule::kVariance || sum == 0) return Join::kAdd;
+  if (side == Side::kBias || sum == 0) return Join::kAdd;
+  if (spec.rule == ProductRule::kVariance) {
+    return side == Side::kC && sum == 3 ? Join::kMost : Join::kAdd;
+  }
   if (spec.rule == ProductRule::kVAbft) {
     const int least = side == Side::kA ? 2 : 1;
     return sum < least ? Join::kAdd : sum == least ? Join::kLeast : Join::kMost;
@@ -92,7 +97,8 @@ ASSAY_HERE void start(const ProductSpec& spec, Side side, Sums& to) {
   ASSAY_UNROLL
   for (int s = 0; s < sums_of(spec, side); ++s) {
     const Join how = join_of(spec, side, s);
-    to.of[s] = how == Join::kAdd ? 0 : how == Join::kLeast ? kInfinity : -kInfinity;
+    const bool powers = side == Side::kC && spec.rule == ProductRule::kVariance;
+    to.of[s] = how == Join::kAdd || powers ? 0 : how == Join::kLeast ? kInfinity : -kInfinity;
   }
 }
 ASSAY_HERE void join(const ProductSpec& spec, Side side, const Sums& from, Sums& to) {
@@ -103,50 +109,71 @@ ASSAY_HERE void join(const ProductSpec& spec, Side side, const Sums& from, Sums&
 }
 
 ASSAY_HERE double sign_of(double x) { return (x > 0 ? 1.0 : 0.0) - (x < 0 ? 1.0 : 0.0); }
-// Returns the power of two at or below |x|, at least the format's smallest normal number.
-ASSAY_HERE double power_of(const ElementFormat& f, double x) {
-  const double power = as_double(bits_of(x) & U64{0x7ff} << 52);
-  return power < f.min_normal ? f.min_normal : power;
+// Returns the power of two at or below |x| for an unscaled x, at least the format's smallest normal
+// number.
+ASSAY_HERE double power_of(const ElementFormat& f, double unscaled) {
+  constexpr U32 kExponent = 0x7ff00000, kOne = U32{1} << kHighMantissa;
+  // The unscaled exponent of the smallest normal number is 1.
+  return from_high(greater(high_of(unscaled) & kExponent, kOne) + high_of(f.scale) - 1023 * kOne);
 }
 
-// Adds one element. `by` has the sums of the row of B that belongs to an element of A.
+// Returns sum + x y. Devices round once.
+#ifdef __CUDACC_RTC__
+ASSAY_HERE double plus_product(double sum, double x, double y) { return __fma_rn(x, y, sum); }
+#else
+ASSAY_HERE double plus_product(double sum, double x, double y) { return sum + x * y; }
+#endif
+
+// Adds one unscaled element. `by` has the sums of the row of B that belongs to an element of A.
 ASSAY_HERE void take(const ProductSpec& spec, Side side, double x, const Sums& by, Sums& to) {
   double* const sum = to.of;
+  if (side == Side::kC && spec.rule == ProductRule::kVariance && !spec.own) {
+    sum[0] += x;
+    const double power = power_of(spec.c, x);
+    sum[1] += power;
+    sum[2] = plus_product(sum[2], power, power);
+    sum[3] = from_high(greater(high_of(sum[3]), high_of(power)));
+    return;
+  }
+  x *= scale_of(format_of(spec, side));
   if (side == Side::kA) {
-    sum[0] += x * by.of[0];
+    sum[0] = plus_product(sum[0], x, by.of[0]);
     if (spec.rule == ProductRule::kVariance) {
-      sum[1] += x * x * by.of[1];
+      sum[1] = plus_product(sum[1], x * x, by.of[1]);
       if (spec.truncates) {
-        sum[2] += x * by.of[2];
-        sum[3] += sign_of(x) * by.of[3];
+        sum[2] = plus_product(sum[2], x, by.of[2]);
+        sum[3] = plus_product(sum[3], sign_of(x), by.of[3]);
       }
     } else if (spec.rule == ProductRule::kVAbft) {
       sum[1] += x;
       sum[2] = lesser(sum[2], x);
       sum[3] = greater(sum[3], x);
     } else if (spec.rule == ProductRule::kAAbft) {
-      sum[1] += size_of(x) * by.of[1];
+      sum[1] = plus_product(sum[1], size_of(x), by.of[1]);
       sum[2] = greater(sum[2], size_of(x));
     }
     return;
   }
   sum[0] += x;
   if (side == Side::kBias) {
-    sum[1] += x * x;
+    sum[1] = plus_product(sum[1], x, x);
     sum[2] += size_of(x);
   } else if (spec.rule == ProductRule::kAAbft) {
     sum[1] = greater(sum[1], size_of(x));
   } else if (spec.rule == ProductRule::kVAbft && side == Side::kB) {
     sum[1] = lesser(sum[1], x);
     sum[2] = greater(sum[2], x);
-  } else if (spec.rule == ProductRule::kVariance && (side == Side::kB || spec.own)) {
-    sum[1] += x * x;
-    if (side == Side::kB && spec.truncates) sum[3] += sign_of(x);
   } else if (spec.rule == ProductRule::kVariance) {
-    const double power = power_of(spec.c, x);
-    sum[1] += power;
-    sum[2] += power * power;
+    sum[1] = plus_product(sum[1], x, x);
+    if (side == Side::kB && spec.truncates) sum[3] += sign_of(x);
   }
+}
+// Ends the sums of a row, of whose elements `largest` is the largest magnitude (unscaled_number()).
+ASSAY_HERE void finish(const ProductSpec& spec, Side side, U32 largest, Sums& to) {
+  if (side == Side::kC && spec.rule == ProductRule::kVariance && !spec.own) {
+    to.of[0] *= scale_of(spec.c);
+  }
+  if (has_special(format_of(spec, side), largest)) to.of[0] = kNan;
 }
 
 // Where the matrices of a batch begin: matrix i at (i / inner) outer_stride + (i % inner)
@@ -162,8 +189,24 @@ ASSAY_HERE const void* matrix_at(const MatrixPlace& place, const ElementFormat& 
   return static_cast<const char*>(place.data) + offset * f.bytes;
 }
 
-// One call of the kernels. Sums of a matrix are stored one after the other: those of the row r of
-// matrix m are to[(m sums + s) rows + r].
+// The order in which the sums of a matrix's rows are stored. Those of B are read by the `lanes`
+// that share a row of A, each of which reads `step` of them. So that neighboring lanes read
+// neighboring pairs, the pairs of a step are lanes apart.
+struct Order {
+  int lanes, step;
+  I64 stride;  // from one sum of a matrix to the next, at least `rows`, a multiple of lanes step
+};
+ASSAY_HERE I64 position(const Order& order, I64 row) {
+  if (order.lanes == 1) return row;
+  const int block = order.lanes * order.step;
+  const I64 first = row / block * block;
+  const int in_block = static_cast<int>(row - first), lane = in_block / order.step,
+            in_step = in_block % order.step;
+  return first + 2 * (in_step / 2 * order.lanes + lane) + in_step % 2;
+}
+
+// One call of the kernels. Sum s of the row r of matrix m is at to[(m sums + s) order.stride +
+// position(order, r)].
 struct SumsCall {
   MatrixPlace from;
   I64 matrices, rows, length;  // `length` elements are added up for each row
@@ -172,21 +215,42 @@ struct SumsCall {
   int slabs;                   // parts of a row's length, for columns()
   const double* by;            // sums of B for the rows of A, or null
   I64 by_matrices;             // 1 if all matrices have the same B
+  Order by_order;
   double* to;
+  Order order;  // of `to`
   // For join(): sums of slabs; those of slab l are from the row to[l ...] on.
   const double* parts;
   AccumulationTerms accumulation;
 };
 
+// Where the sums of B for a matrix of A begin.
+ASSAY_HERE const double* weights_of(const ProductSpec& spec, const SumsCall& call, I64 matrix) {
+  return call.by +
+         (call.by_matrices == 1 ? 0 : matrix) * sums_of(spec, Side::kB) * call.by_order.stride;
+}
 ASSAY_HERE Sums weights_at(const ProductSpec& spec, Side side, const SumsCall& call, I64 matrix,
                            I64 index) {
   Sums by = {};
   if (side != Side::kA) return by;
-  const int sums = sums_of(spec, Side::kB);
-  const double* const at = call.by + (call.by_matrices == 1 ? 0 : matrix) * sums * call.length;
+  const double* const at = weights_of(spec, call, matrix) + position(call.by_order, index);
   ASSAY_UNROLL
-  for (int s = 0; s < sums; ++s) by.of[s] = at[s * call.length + index];
+  for (int s = 0; s < sums_of(spec, Side::kB); ++s) by.of[s] = at[s * call.by_order.stride];
   return by;
+}
+// The weights of two neighboring elements, of which the first is at an even place of a step.
+struct alignas(16) Pair {
+  double of[2];
+};
+ASSAY_HERE void weights_of_pair(const ProductSpec& spec, Side side, const SumsCall& call,
+                                const double* first, I64 step_at, int lane, int pair, Sums* by) {
+  if (side != Side::kA) return;
+  const double* const at = first + step_at + 2 * (pair * call.lanes + lane);
+  ASSAY_UNROLL
+  for (int s = 0; s < sums_of(spec, Side::kB); ++s) {
+    const Pair both = *reinterpret_cast<const Pair*>(at + s * call.by_order.stride);
+    by[0].of[s] = both.of[0];
+    by[1].of[s] = both.of[1];
+  }
 }
 
 ASSAY_HERE void write_sums(const ProductSpec& spec, Side side, const SumsCall& call, I64 matrix,
@@ -196,7 +260,9 @@ ASSAY_HERE void write_sums(const ProductSpec& spec, Side side, const SumsCall& c
   }
   const int count = sums_of(spec, side);
   ASSAY_UNROLL
-  for (int s = 0; s < count; ++s) call.to[(matrix * count + s) * call.rows + row] = sums.of[s];
+  for (int s = 0; s < count; ++s) {
+    call.to[(matrix * count + s) * call.order.stride + position(call.order, row)] = sums.of[s];
+  }
 }
 
 // Adds the part of a lane to the sums of `count` rows from `row` on.
@@ -206,7 +272,7 @@ ASSAY_HERE void take_rows(const ProductSpec& spec, Side side, const SumsCall& ca
   const ElementFormat& f = format_of(spec, side);
   const void* const from = matrix_at(call.from, f, matrix);
   const int step = row_step(f);
-  bool special[kRows] = {};
+  U32 largest[kRows] = {};
   I64 offset[kRows];
   ASSAY_UNROLL
   for (int r = 0; r < kRows; ++r) {
@@ -214,35 +280,56 @@ ASSAY_HERE void take_rows(const ProductSpec& spec, Side side, const SumsCall& ca
     const I64 last = call.rows - 1;  // rows behind the last one are read as the last one
     offset[r] = (row + r < last ? row + r : last) * call.from.stride;
   }
+  // A thread has kDeep packs of each row on their way from memory.
+  constexpr int kDeep = kRows == kCheckedAtOnce ? 4 : 2;
   const I64 whole = call.packed ? call.length / step * step : 0;
-  for (I64 at = lane * step; at < whole; at += call.lanes * step) {
-    Pack packs[kRows];
+  const I64 stride = static_cast<I64>(call.lanes) * step;
+  const double* const weights = side == Side::kA ? weights_of(spec, call, matrix) : nullptr;
+  const auto load_packs = [&](I64 at, Pack* packs) {
     ASSAY_UNROLL
     for (int r = 0; r < kRows; ++r) {
       packs[r] = load(from, static_cast<U64>((offset[r] + at) * f.bytes), f.bytes * step);
     }
+  };
+  const auto take_packs = [&](I64 at, const Pack* packs) {
     ASSAY_UNROLL
-    for (int k = 0; k < step; ++k) {
-      const Sums by = weights_at(spec, side, call, matrix, at + k);
+    for (int pair = 0; pair < (step + 1) / 2; ++pair) {
+      Sums by[2];
+      weights_of_pair(spec, side, call, weights, at - lane * step, lane, pair, by);
       ASSAY_UNROLL
-      for (int r = 0; r < kRows; ++r) {
-        take(spec, side, number_of(f, code_in(packs[r], f.bytes, k), special[r]), by, sums[r]);
+      for (int k = 2 * pair; k < 2 * pair + 2 && k < step; ++k) {
+        ASSAY_UNROLL
+        for (int r = 0; r < kRows; ++r) {
+          take(spec, side, unscaled_number(f, code_in(packs[r], f.bytes, k), largest[r]), by[k % 2],
+               sums[r]);
+        }
       }
     }
+  };
+  I64 at = static_cast<I64>(lane) * step;
+  for (; at + (kDeep - 1) * stride < whole; at += kDeep * stride) {
+    Pack packs[kDeep][kRows];
+    ASSAY_UNROLL
+    for (int d = 0; d < kDeep; ++d) load_packs(at + d * stride, packs[d]);
+    ASSAY_UNROLL
+    for (int d = 0; d < kDeep; ++d) take_packs(at + d * stride, packs[d]);
+  }
+  for (; kDeep > 1 && at < whole; at += stride) {
+    Pack packs[kRows];
+    load_packs(at, packs);
+    take_packs(at, packs);
   }
   ASSAY_NO_UNROLL
-  for (I64 at = whole + lane; at < call.length; at += call.lanes) {
+  for (at = whole + lane; at < call.length; at += call.lanes) {
     const Sums by = weights_at(spec, side, call, matrix, at);
     ASSAY_UNROLL
     for (int r = 0; r < kRows; ++r) {
       const U64 code = code_at(from, f.bytes, static_cast<U64>(offset[r] + at));
-      take(spec, side, number_of(f, code, special[r]), by, sums[r]);
+      take(spec, side, unscaled_number(f, code, largest[r]), by, sums[r]);
     }
   }
   ASSAY_UNROLL
-  for (int r = 0; r < kRows; ++r) {
-    if (special[r]) sums[r].of[0] = kNan;
-  }
+  for (int r = 0; r < kRows; ++r) finish(spec, side, largest[r], sums[r]);
 }
 
 // Joins the sums of the lanes that share rows, so that each of them has the result. The host calls
@@ -307,59 +394,102 @@ ASSAY_HERE void sum_rows(const ProductSpec& spec, Side side, const SumsCall& cal
   }
 }
 
-// Adds up a slab of the rows of a matrix whose columns are contiguous.
-ASSAY_HERE void sum_columns(const ProductSpec& spec, Side side, const SumsCall& call, U64 block,
-                            U32 thread) {
+// Adds the part of one lane to the sums of neighboring columns: every kRowLanes-th row of a slab.
+ASSAY_HERE void take_columns(const ProductSpec& spec, Side side, const SumsCall& call, I64 matrix,
+                             I64 slab, I64 row, int lane, Sums* sums) {
   const ElementFormat& f = format_of(spec, side);
   const int step = column_step(f);
-  const I64 packs = (call.rows + step - 1) / step;
-  const auto index = static_cast<I64>(block * kProductThreads + thread);
-  const I64 row = index % packs * step, slab = index / packs % call.slabs,
-            matrix = index / packs / call.slabs;
-  if (matrix >= call.matrices) return;
   const void* const from = matrix_at(call.from, f, matrix);
-  const I64 first = slab * call.length / call.slabs, end = (slab + 1) * call.length / call.slabs;
-  Sums sums[kMostAtOnce];
-  bool special[kMostAtOnce] = {};
+  const I64 end = (slab + 1) * call.length / call.slabs;
+  U32 largest[kMostAtOnce] = {};
   ASSAY_UNROLL
   for (int k = 0; k < step; ++k) start(spec, side, sums[k]);
   const int present = call.rows - row < step ? static_cast<int>(call.rows - row) : step;
-  I64 at = first;
+  I64 at = slab * call.length / call.slabs + lane;
   if (call.packed && present == step) {
     constexpr int kDeep = 4;
-    for (; at + kDeep <= end; at += kDeep) {
+    for (; at + (kDeep - 1) * kRowLanes < end; at += kDeep * kRowLanes) {
       Pack read[kDeep];
       ASSAY_UNROLL
       for (int d = 0; d < kDeep; ++d) {
-        const I64 element = (at + d) * call.from.stride + row;
+        const I64 element = (at + d * kRowLanes) * call.from.stride + row;
         read[d] = load(from, static_cast<U64>(element * f.bytes), f.bytes * step);
       }
       ASSAY_UNROLL
       for (int d = 0; d < kDeep; ++d) {
-        const Sums by = weights_at(spec, side, call, matrix, at + d);
+        const Sums by = weights_at(spec, side, call, matrix, at + d * kRowLanes);
         ASSAY_UNROLL
         for (int k = 0; k < step; ++k) {
-          take(spec, side, number_of(f, code_in(read[d], f.bytes, k), special[k]), by, sums[k]);
+          take(spec, side, unscaled_number(f, code_in(read[d], f.bytes, k), largest[k]), by,
+               sums[k]);
         }
       }
     }
   }
   ASSAY_NO_UNROLL
-  for (; at < end; ++at) {
+  for (; at < end; at += kRowLanes) {
     const Sums by = weights_at(spec, side, call, matrix, at);
     ASSAY_UNROLL
     for (int k = 0; k < step; ++k) {
       const int there = k < present ? k : present - 1;
       const U64 code =
           code_at(from, f.bytes, static_cast<U64>(at * call.from.stride + row + there));
-      take(spec, side, number_of(f, code, special[k]), by, sums[k]);
+      take(spec, side, unscaled_number(f, code, largest[k]), by, sums[k]);
     }
   }
-  const int count = sums_of(spec, side);
+  ASSAY_UNROLL
+  for (int k = 0; k < step; ++k) finish(spec, side, largest[k], sums[k]);
+}
+
+// Adds up a slab of the rows of a matrix whose columns are contiguous. A block has kRowLanes
+// threads for each of its groups of neighboring columns.
+ASSAY_HERE void sum_columns(const ProductSpec& spec, Side side, const SumsCall& call, U64 block,
+                            U32 thread) {
+  const int step = column_step(format_of(spec, side)), count = sums_of(spec, side);
+  constexpr int kGroups = static_cast<int>(kProductThreads) / kRowLanes;
+  const I64 packs = (call.rows + step - 1) / step, across = (packs + kGroups - 1) / kGroups;
+  const auto index = static_cast<I64>(block);
+  const int group = static_cast<int>(thread) % kGroups, lane = static_cast<int>(thread) / kGroups;
+  const I64 pack = index % across * kGroups + group, row = pack * step,
+            slab = index / across % call.slabs, matrix = index / across / call.slabs;
+  const bool inside = pack < packs;
+  Sums sums[kMostAtOnce];
+#ifdef __CUDACC_RTC__
+  take_columns(spec, side, call, matrix, slab, inside ? row : 0, lane, sums);
+  __shared__ double parts[kRowLanes][kGroups][kMostAtOnce];
+  ASSAY_UNROLL
+  for (int s = 0; s < count; ++s) {
+    const Join how = join_of(spec, side, s);
+    ASSAY_UNROLL
+    for (int k = 0; k < step; ++k) parts[lane][group][k] = sums[k].of[s];
+    for (int half = kRowLanes / 2; half > 0; half /= 2) {
+      __syncthreads();
+      if (lane >= half) continue;
+      ASSAY_UNROLL
+      for (int k = 0; k < step; ++k) {
+        parts[lane][group][k] = join(how, parts[lane][group][k], parts[lane + half][group][k]);
+      }
+    }
+    ASSAY_UNROLL
+    for (int k = 0; k < step; ++k) {
+      if (lane == 0) sums[k].of[s] = parts[0][group][k];
+    }
+    __syncthreads();
+  }
+#else
+  if (lane == 0 && inside) {
+    take_columns(spec, side, call, matrix, slab, row, 0, sums);
+    for (int other = 1; other < kRowLanes; ++other) {
+      Sums more[kMostAtOnce];
+      take_columns(spec, side, call, matrix, slab, row, other, more);
+      for (int k = 0; k < step; ++k) join(spec, side, more[k], sums[k]);
+    }
+  }
+#endif
+  if (lane != 0 || !inside) return;
   ASSAY_UNROLL
   for (int k = 0; k < step; ++k) {
-    if (special[k]) sums[k].of[0] = kNan;
-    if (k >= present) continue;
+    if (row + k >= call.rows) continue;
     ASSAY_UNROLL
     for (int s = 0; s < count; ++s) {
       call.to[((matrix * call.slabs + slab) * count + s) * call.rows + row + k] = sums[k].of[s];
@@ -396,13 +526,14 @@ ASSAY_HERE ProductTotals totals_part(const ProductSpec& spec, const SumsCall& ca
                                      I64 first, I64 step) {
   ProductTotals t = {{0, 0, 0}, 0};
   const int count = sums_of(spec, Side::kB);
-  const double* const sums = call.to + matrix * count * call.rows;
+  const double* const sums = call.to + matrix * count * call.order.stride;
   for (I64 row = first; row < call.rows; row += step) {
+    const double* const of = sums + position(call.order, row);
     if (spec.rule == ProductRule::kAAbft) {
-      t.largest = greater(t.largest, sums[call.rows + row]);
+      t.largest = greater(t.largest, of[call.order.stride]);
       continue;
     }
-    const Moments m = bounded_moments(sums[row], sums[call.rows + row], sums[2 * call.rows + row],
+    const Moments m = bounded_moments(of[0], of[call.order.stride], of[2 * call.order.stride],
                                       static_cast<double>(call.length));
     t.moments.mean += size_of(m.mean);
     t.moments.square += m.mean * m.mean;
@@ -427,10 +558,11 @@ ASSAY_HERE void sum_totals(const ProductSpec& spec, const SumsCall& call, Produc
 #ifdef __CUDACC_RTC__
   __shared__ ProductTotals parts[kProductThreads];
   parts[thread] = totals_part(spec, call, matrix, thread, kProductThreads);
-  __syncthreads();
-  if (thread != 0) return;
-  for (U32 other = 1; other < kProductThreads; ++other) join_totals(parts[other], parts[0]);
-  to[matrix] = parts[0];
+  for (U32 half = kProductThreads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (thread < half) join_totals(parts[thread + half], parts[thread]);
+  }
+  if (thread == 0) to[matrix] = parts[0];
 #else
   if (thread == 0) to[matrix] = totals_part(spec, call, matrix, 0, 1);
 #endif
@@ -457,12 +589,14 @@ struct CheckNumbers {
 struct CheckCall {
   SumsCall c;       // its rows are C's; `to` is not used
   I64 depth;        // K
-  const double* a;  // the sums of A's rows
+  const double* a;  // the sums of A's rows, in c.order
   const ProductTotals* totals;
   I64 totals_matrices;  // 1 if all matrices have the same B
   const double* bias;   // the sums of the bias, or null
   CheckNumbers numbers;
-  U64 number;  // of this call, from 1
+  int rows_each;  // rows that the lanes of a row check one after the other, at most as many as
+                  // lanes
+  U64 number;     // of this call, from 1
   ChecksumFindings* findings;
 };
 
@@ -474,17 +608,18 @@ struct Expected {
 ASSAY_HERE Expected expected_of(const ProductSpec& spec, const CheckCall& call, I64 matrix,
                                 I64 row) {
   const int count = sums_of(spec, Side::kA);
-  const double* const a = call.a + matrix * count * call.c.rows + row;
+  const I64 stride = call.c.order.stride;
+  const double* const a = call.a + matrix * count * stride + row;
   const double bias = call.bias != nullptr ? call.bias[0] : 0;
   Expected e = {a[0] + bias, {}};
   if (spec.rule != ProductRule::kVariance) return e;
   e.stats.columns = static_cast<double>(call.c.length);
   e.stats.expected = a[0];
-  e.stats.square = a[call.c.rows];
+  e.stats.square = a[stride];
   e.stats.start = call.bias != nullptr ? call.bias[1] : 0;
   if (spec.truncates) {
-    e.stats.prefixes = a[2 * call.c.rows];
-    e.stats.sign = a[3 * call.c.rows] / (static_cast<double>(call.depth) * e.stats.columns);
+    e.stats.prefixes = a[2 * stride];
+    e.stats.sign = a[3 * stride] / (static_cast<double>(call.depth) * e.stats.columns);
     e.checksum += bias_of(call.numbers.variance.accumulation, e.stats);
   }
   return e;
@@ -500,19 +635,19 @@ ASSAY_HERE simd::BoundForm form_of(const ProductSpec& spec, const CheckCall& cal
   }
   simd::BoundForm form;
   if (spec.rule == ProductRule::kExact) return form;
-  const double* const a = call.a + matrix * sums_of(spec, Side::kA) * call.c.rows + row;
+  const I64 stride = call.c.order.stride;
+  const double* const a = call.a + matrix * sums_of(spec, Side::kA) * stride + row;
   const ProductTotals& b = call.totals[call.totals_matrices == 1 ? 0 : matrix];
   if (spec.rule == ProductRule::kVAbft) {
-    const Moments of_a = bounded_moments(a[call.c.rows], a[2 * call.c.rows], a[3 * call.c.rows],
-                                         static_cast<double>(call.depth));
+    const Moments of_a =
+        bounded_moments(a[stride], a[2 * stride], a[3 * stride], static_cast<double>(call.depth));
     form.constant = v_abft_threshold(
         by.e_max, by.c, v_abft_sums(of_a, b.moments, static_cast<double>(call.c.length)));
     if (call.bias != nullptr) form.constant += by.e_max * call.bias[2];
     return form;
   }
   form.per_largest = by.per_largest;
-  form.constant =
-      by.per_weighted * a[call.c.rows] + by.per_product * b.largest * a[2 * call.c.rows];
+  form.constant = by.per_weighted * a[stride] + by.per_product * b.largest * a[2 * stride];
   return form;
 }
 ASSAY_HERE simd::OutputStats stats_of(const ProductSpec& spec, const Sums& c, int mantissa) {
@@ -530,73 +665,89 @@ ASSAY_HERE simd::OutputStats stats_of(const ProductSpec& spec, const Sums& c, in
 }
 
 // Counts the exponents of a lane's elements of a row of C, for rounding_tail(). `top` is the
-// largest exponent of the row, or -1: then only the largest one of the lane is returned.
-ASSAY_RARE int count_exponents(const ProductSpec& spec, const SumsCall& call, I64 matrix, I64 row,
-                               int lane, int top, UlpCounts& counts) {
-  const void* const from = matrix_at(call.from, spec.c, matrix);
-  int largest = 0;
-  for (I64 at = lane; at < call.length; at += call.lanes) {
-    bool special = false;
-    const U64 code = code_at(from, spec.c.bytes, static_cast<U64>(row * call.from.stride + at));
-    const double power = power_of(spec.c, number_of(spec.c, code, special));
-    const int exponent = static_cast<int>(bits_of(power) >> 52);
-    largest = exponent > largest ? exponent : largest;
-    if (top >= 0 && top - exponent < kOctaves) counts.of[top - exponent] += 1;
-  }
-  return largest;
-}
-
-// Sets the tail of the rounding errors of a row whose difference is neither surely within the
-// threshold nor surely above it. Returns false if the check is clear, and its ratio is not the
-// largest so far.
-ASSAY_RARE bool set_tail(const ProductSpec& spec, const CheckCall& call, const RowPlace& at,
-                         const simd::BoundForm& form, double difference, double worst,
-                         simd::OutputStats& stats) {
-  UlpCounts counts = {};
-  int top = 0;
-  const int lanes = call.c.lanes;
-#ifdef __CUDACC_RTC__
-  top = count_exponents(spec, call.c, at.matrix, at.row, at.lane, -1, counts);
-  for (int distance = lanes / 2; distance > 0; distance /= 2) {
-    const int other = __shfl_xor_sync(0xffffffffu, top, distance);
-    top = other > top ? other : top;
-  }
-#else
-  for (int lane = 0; lane < lanes; ++lane) {
-    const int of_lane = count_exponents(spec, call.c, at.matrix, at.row, lane, -1, counts);
-    top = of_lane > top ? of_lane : top;
-  }
-#endif
-  const VarianceNumbers& by = call.numbers.variance;
-  const int unit = top - 1023 - by.mantissa - 1;
-  simd::OutputStats least = stats;
-  least.tail =
-      least_tail(root_of(form.ulp_weight * stats.ulp_square), scaled(1, unit), by.kappa, by.coarse);
-  const double least_threshold = simd::inlined::threshold(form, least);
-  const bool clear = difference <= least_threshold && difference / least_threshold <= worst;
-#ifdef __CUDACC_RTC__
-  // Rows that share a warp count together.
-  if (__all_sync(0xffffffffu, clear)) return false;
-  count_exponents(spec, call.c, at.matrix, at.row, at.lane, top, counts);
-  for (int i = 0; i < kOctaves; ++i) {
-    for (int distance = lanes / 2; distance > 0; distance /= 2) {
-      counts.of[i] += __shfl_xor_sync(0xffffffffu, counts.of[i], distance);
+// largest exponent of the row.
+ASSAY_RARE void count_exponents(const ProductSpec& spec, const SumsCall& call, I64 matrix, I64 row,
+                                int lane, int lanes, int top, UlpCounts& counts) {
+  const ElementFormat& f = spec.c;
+  const void* const from = matrix_at(call.from, f, matrix);
+  const int step = row_step(f);
+  U32 largest = 0;
+  const auto count = [&](U64 code) {
+    const U32 power = high_of(power_of(f, unscaled_number(f, code, largest)));
+    const int octave = top - static_cast<int>(power >> kHighMantissa);
+    if (octave >= 0 && octave < kOctaves) counts.of[octave] += 1;
+  };
+  const I64 whole = call.packed ? call.length / step * step : 0;
+  constexpr int kDeep = 4;
+  for (I64 at = lane * step; at < whole; at += kDeep * lanes * step) {
+    Pack packs[kDeep];
+    ASSAY_UNROLL
+    for (int d = 0; d < kDeep; ++d) {
+      const I64 there = at + d * lanes * step < whole ? at + d * lanes * step : at;
+      packs[d] =
+          load(from, static_cast<U64>((row * call.from.stride + there) * f.bytes), f.bytes * step);
+    }
+    for (int d = 0; d < kDeep && at + d * lanes * step < whole; ++d) {
+      ASSAY_UNROLL
+      for (int k = 0; k < step; ++k) count(code_in(packs[d], f.bytes, k));
     }
   }
-#else
-  if (clear) return false;
-  for (int lane = 0; lane < lanes; ++lane) {
-    count_exponents(spec, call.c, at.matrix, at.row, lane, top, counts);
+  for (I64 at = whole + lane; at < call.length; at += lanes) {
+    count(code_at(from, f.bytes, static_cast<U64>(row * call.from.stride + at)));
   }
-#endif
-  stats.tail = tail_of(counts, kOctaves, unit, by.kappa, by.coarse, kInfinity).value;
-  return !clear;
+}
+
+// The reading of a check.
+struct CheckReading {
+  double difference, threshold;
+  bool checkable, finite;
+  // The threshold is only an upper bound, and the check may be above it, or have the largest ratio:
+  // the tail of the rounding errors decides. `top` is the largest exponent of the row.
+  bool unclear;
+  int top;
+  double enough;  // a tail of this size makes the check clear
+  simd::BoundForm form;
+  simd::OutputStats stats;
+};
+ASSAY_HERE CheckReading read_check(const ProductSpec& spec, const CheckCall& call, I64 matrix,
+                                   I64 row, const Sums& sums) {
+  const VarianceNumbers& by = call.numbers.variance;
+  const Expected expected = expected_of(spec, call, matrix, row);
+  CheckReading r = {};
+  r.form = form_of(spec, call, expected, matrix, row);
+  r.stats = stats_of(spec, sums, by.mantissa);
+  r.difference = size_of(r.stats.sum - expected.checksum);
+  r.threshold = simd::inlined::threshold(r.form, r.stats);
+  r.checkable = is_finite(expected.checksum);
+  r.finite = is_finite(r.difference) && is_finite(r.threshold);
+  if (spec.rule != ProductRule::kVariance || spec.own || !r.checkable || !r.finite ||
+      !simd::inlined::uses_tail(r.form) || !(r.difference > r.form.tail_from * r.threshold)) {
+    return r;
+  }
+  r.top = static_cast<int>(bits_of(sums.of[3]) >> 52);
+  simd::OutputStats least = r.stats;
+  least.tail = least_tail(root_of(r.form.ulp_weight * r.stats.ulp_square),
+                          scaled(1, r.top - 1023 - by.mantissa - 1), by.kappa, by.coarse);
+  const double least_threshold = simd::inlined::threshold(r.form, least);
+  const double worst = as_double(current(&call.findings->worst));
+  r.unclear = !(r.difference <= least_threshold && r.difference <= worst * least_threshold);
+  simd::OutputStats without = r.stats;
+  without.tail = 0;
+  r.enough = r.difference / lesser(worst, 1) - simd::inlined::threshold(r.form, without);
+  return r;
+}
+// Computes the threshold with the tail of the rounding errors that have these counts.
+template <typename SumAt>
+ASSAY_HERE void set_tail(const VarianceNumbers& by, const UlpCounts& counts, const SumAt& sum_at,
+                         CheckReading& r) {
+  const int unit = r.top - 1023 - by.mantissa - 1;
+  r.stats.tail = tail_of(counts, kOctaves, unit, by.kappa, by.coarse, r.enough, sum_at).value;
+  r.threshold = simd::inlined::threshold(r.form, r.stats);
 }
 
 #ifdef __CUDACC_RTC__
 ASSAY_HERE bool is_first(U64* first, U64 number) { return atomicCAS(first, 0ull, number) == 0; }
 ASSAY_HERE void add_together(U64* sum) { atomicAdd(sum, 1ull); }
-ASSAY_HERE bool any_of_warp(bool x) { return __any_sync(0xffffffffu, x); }
 #else
 ASSAY_HERE bool is_first(U64* first, U64 number) {
   U64 none = 0;
@@ -604,50 +755,108 @@ ASSAY_HERE bool is_first(U64* first, U64 number) {
                                      __ATOMIC_RELAXED);
 }
 ASSAY_HERE void add_together(U64* sum) { __atomic_fetch_add(sum, 1, __ATOMIC_RELAXED); }
-ASSAY_HERE bool any_of_warp(bool x) { return x; }
 #endif
 
-// Checks the rows of C.
-ASSAY_HERE void check_rows(const ProductSpec& spec, const CheckCall& call, U64 block, U32 thread) {
-  const RowPlace at = row_place(call.c, 1, block, thread);
-  Sums sums;
-  join_lanes<1>(spec, Side::kC, call.c.lanes, at.lane, &sums, [&](int lane, Sums* to) {
-    take_rows<1>(spec, Side::kC, call.c, at.matrix, at.row, lane, to);
-  });
-#ifndef __CUDACC_RTC__
-  if (at.lane != 0) return;
-#endif
-  const Expected expected = expected_of(spec, call, at.matrix, at.row);
-  const simd::BoundForm form = form_of(spec, call, expected, at.matrix, at.row);
-  simd::OutputStats stats = stats_of(spec, sums, call.numbers.variance.mantissa);
-  const double difference = size_of(stats.sum - expected.checksum);
-  double threshold = simd::inlined::threshold(form, stats);
-  const bool checkable = is_finite(expected.checksum);
-  bool finite = is_finite(difference) && is_finite(threshold);
-  if (spec.rule == ProductRule::kVariance && !spec.own) {
-    const bool wanted = at.inside && checkable && finite && simd::inlined::uses_tail(form) &&
-                        difference > form.tail_from * threshold;
-    if (any_of_warp(wanted)) {
-      const double worst = as_double(current(&call.findings->worst));
-      const bool closer = set_tail(spec, call, at, form, difference, worst, stats);
-      if (wanted && closer) threshold = simd::inlined::threshold(form, stats);
-    }
-  }
-  if (at.lane != 0 || !at.inside) return;
-  if (!checkable) {
-    add_together(&call.findings->not_checkable);
+ASSAY_HERE void note(const CheckCall& call, I64 matrix, I64 row, const CheckReading& r) {
+  ChecksumFindings& findings = *call.findings;
+  if (!r.checkable) {
+    add_together(&findings.not_checkable);
     return;
   }
-  const double ratio = !finite ? kInfinity : difference == 0 ? 0 : difference / threshold;
-  raise_to(&call.findings->worst, bits_of(ratio));
-  if (finite && difference <= threshold) return;
-  add_together(&call.findings->flagged);
-  if (is_first(&call.findings->first_call, call.number)) {
-    call.findings->first_matrix = at.matrix;
-    call.findings->first_row = at.row;
-    call.findings->first_difference = difference;
-    call.findings->first_threshold = threshold;
+  const double ratio = !r.finite ? kInfinity : r.difference == 0 ? 0 : r.difference / r.threshold;
+  raise_to(&findings.worst, bits_of(ratio));
+  if (r.finite && r.difference <= r.threshold) return;
+  add_together(&findings.flagged);
+  if (is_first(&findings.first_call, call.number)) {
+    findings.first_matrix = matrix;
+    findings.first_row = row;
+    findings.first_difference = r.difference;
+    findings.first_threshold = r.threshold;
   }
+}
+
+#ifdef __CUDACC_RTC__
+// Settles the unclear checks of a warp, one after the other, by all of its threads.
+ASSAY_RARE void settle_unclear(const ProductSpec& spec, const CheckCall& call, I64 matrix, I64 row,
+                               int warp_lane, bool active, CheckReading& reading) {
+  for (U32 unclear = __ballot_sync(0xffffffffu, active && reading.unclear); unclear != 0;
+       unclear &= unclear - 1) {
+    const int source = __ffs(static_cast<int>(unclear)) - 1;
+    const I64 of_matrix = __shfl_sync(0xffffffffu, matrix, source),
+              of_row = __shfl_sync(0xffffffffu, row, source);
+    const int top = __shfl_sync(0xffffffffu, reading.top, source);
+    UlpCounts counts = {};
+    count_exponents(spec, call.c, of_matrix, of_row, warp_lane, 32, top, counts);
+    for (int i = 0; i < kOctaves; ++i) {
+      for (int distance = 16; distance > 0; distance /= 2) {
+        counts.of[i] += __shfl_xor_sync(0xffffffffu, counts.of[i], distance);
+      }
+    }
+    CheckReading copy = reading;
+    copy.top = top;
+    copy.enough = __shfl_sync(0xffffffffu, reading.enough, source);
+    set_tail(
+        call.numbers.variance, counts,
+        [&](double s, const UlpCounts& of, int used, bool coarse) {
+          Cumulant sum = sum_at(s, of, used, coarse, warp_lane, 32);
+          for (int distance = 16; distance > 0; distance /= 2) {
+            sum.value += __shfl_xor_sync(0xffffffffu, sum.value, distance);
+            sum.rest += __shfl_xor_sync(0xffffffffu, sum.rest, distance);
+            sum.second += __shfl_xor_sync(0xffffffffu, sum.second, distance);
+          }
+          return sum;
+        },
+        copy);
+    if (warp_lane == source) reading = copy;
+  }
+}
+#endif
+
+// Checks rows of C. The lanes of a row add up several rows, one after the other. Then each lane
+// reads the check of one of them.
+ASSAY_HERE void check_rows(const ProductSpec& spec, const CheckCall& call, U64 block, U32 thread) {
+  const RowPlace at = row_place(call.c, call.rows_each, block, thread);
+  const auto take_some = [&](I64 row, int lane, Sums* to) {
+    take_rows<kCheckedAtOnce>(spec, Side::kC, call.c, at.matrix, row, lane, to);
+  };
+#ifdef __CUDACC_RTC__
+  Sums mine = {};
+  for (int i = 0; i < call.rows_each; i += kCheckedAtOnce) {
+    Sums sums[kCheckedAtOnce];
+    join_lanes<kCheckedAtOnce>(spec, Side::kC, call.c.lanes, at.lane, sums,
+                               [&](int lane, Sums* to) { take_some(at.row + i, lane, to); });
+    ASSAY_UNROLL
+    for (int r = 0; r < kCheckedAtOnce; ++r) {
+      if (at.lane == i + r) mine = sums[r];
+    }
+  }
+  const I64 row = at.row + at.lane;
+  const bool active = at.inside && at.lane < call.rows_each && row < call.c.rows;
+  CheckReading reading = {};
+  if (active) reading = read_check(spec, call, at.matrix, row, mine);
+  settle_unclear(spec, call, at.matrix, row, static_cast<int>(thread % 32), active, reading);
+  if (active) note(call, at.matrix, row, reading);
+#else
+  if (at.lane != 0 || !at.inside) return;
+  const I64 behind = at.row + call.rows_each, end = behind < call.c.rows ? behind : call.c.rows;
+  for (I64 row = at.row; row < end; ++row) {
+    Sums sums[kCheckedAtOnce];
+    join_lanes<kCheckedAtOnce>(spec, Side::kC, call.c.lanes, 0, sums,
+                               [&](int lane, Sums* to) { take_some(row, lane, to); });
+    CheckReading reading = read_check(spec, call, at.matrix, row, sums[0]);
+    if (reading.unclear) {
+      UlpCounts counts = {};
+      count_exponents(spec, call.c, at.matrix, row, 0, 1, reading.top, counts);
+      set_tail(
+          call.numbers.variance, counts,
+          [](double s, const UlpCounts& of, int used, bool coarse) {
+            return sum_at(s, of, used, coarse);
+          },
+          reading);
+    }
+    note(call, at.matrix, row, reading);
+  }
+#endif
 }
 
 }  // namespace device

@@ -52,12 +52,24 @@ std::int64_t matrices_of(const TensorView& v) {
   return count;
 }
 
+// The blocks of threads across the columns of a matrix whose columns are contiguous.
+std::int64_t column_blocks(std::int64_t rows, std::int64_t step) {
+  constexpr std::int64_t kGroups = device::kProductThreads / device::kRowLanes;
+  return ((rows + step - 1) / step + kGroups - 1) / kGroups;
+}
+
 // Where the rows of a tensor's matrices are, and how kernels go through them.
 struct Layout {
   SumsCall call{};
   bool by_columns = false;  // columns are contiguous, and rows are not
   std::int64_t align = 1;   // bytes of a load
 };
+
+// Sets the order in which the sums of a tensor's rows are stored.
+void set_order(Layout& layout, int lanes, int step) {
+  const std::int64_t block = std::int64_t{lanes} * step;
+  layout.call.order = {lanes, step, (layout.call.rows + block - 1) / block * block};
+}
 
 // Returns an empty text, or why the kernels cannot read a tensor's matrices.
 std::string why_not_layout(const DeviceView& v, const char* what) {
@@ -92,12 +104,15 @@ Layout layout_of(const TensorView& v) {
       place.stride % step == 0 && place.outer_stride % step == 0 && place.inner_stride % step == 0;
   constexpr int kMostLanes = 32;
   call.lanes = 1;
-  while (call.lanes < kMostLanes && call.lanes * step < call.length) call.lanes *= 2;
+  while (call.lanes < device::kCheckedAtOnce ||
+         (call.lanes < kMostLanes && call.lanes * step < call.length)) {
+    call.lanes *= 2;
+  }
   // Enough slabs to give a large device work, few enough for their sums to be 1 % of the matrix.
-  constexpr std::int64_t kThreadsWanted = 65536, kMostSlabs = 24, kLeastLength = 16;
-  const std::int64_t packs = (call.rows + step - 1) / step * call.matrices;
+  constexpr std::int64_t kBlocksWanted = 512, kMostSlabs = 16, kLeastLength = 64;
+  const std::int64_t blocks = column_blocks(call.rows, step) * call.matrices;
   call.slabs = static_cast<int>(std::clamp<std::int64_t>(
-      std::min<std::int64_t>(kThreadsWanted / std::max<std::int64_t>(packs, 1),
+      std::min<std::int64_t>(kBlocksWanted / std::max<std::int64_t>(blocks, 1),
                              call.length / kLeastLength),
       1, kMostSlabs));
   return layout;
@@ -119,11 +134,13 @@ std::string source_of(const ProductSpec& s) {
       "static_cast<ProductRule>({}), {}, {}}};\n",
       device::kChecksumText, device::text_of(s.a), device::text_of(s.b), device::text_of(s.c),
       device::text_of(s.bias), static_cast<int>(s.rule), s.own, s.truncates);
-  const auto add = [&](std::string_view name, std::string_view call, std::string_view body) {
+  // The blocks of threads that a multiprocessor holds at once limit the registers of each thread.
+  const auto add = [&](std::string_view name, std::string_view call, std::string_view body,
+                       int blocks = 2) {
     text += formatted(
-        "extern \"C\" __global__ void __launch_bounds__(kProductThreads) {}(const {} call) {{\n"
-        "  {}\n}}\n",
-        name, call, body);
+        "extern \"C\" __global__ void __launch_bounds__(kProductThreads, {})\n"
+        "{}(const {} call) {{\n  {}\n}}\n",
+        blocks, name, call, body);
   };
   for (const auto& [side, name] : {std::pair("kA", "a"), std::pair("kB", "b")}) {
     for (const char* const what : {"sum_rows", "sum_columns", "join_slabs"}) {
@@ -136,7 +153,7 @@ std::string source_of(const ProductSpec& s) {
     add("sum_totals_b", "TotalsCall",
         "sum_totals(spec, call.sums, call.to, blockIdx.x, threadIdx.x);");
   }
-  add("check_rows_c", "CheckCall", "check_rows(spec, call, blockIdx.x, threadIdx.x);");
+  add("check_rows_c", "CheckCall", "check_rows(spec, call, blockIdx.x, threadIdx.x);", 3);
   return text;
 }
 
@@ -286,8 +303,17 @@ struct DeviceChecksum::Impl {
                     like.c.stream);
   }
   std::size_t bytes_of(const Layout& layout, Side side) const {
-    return static_cast<std::size_t>(layout.call.matrices * sums_of(spec, side) * layout.call.rows) *
+    return static_cast<std::size_t>(layout.call.matrices * sums_of(spec, side) *
+                                    layout.call.order.stride) *
            sizeof(double);
+  }
+  // Few rows for each group of lanes if there are few, and as many as lanes if there are many.
+  int rows_each() const {
+    constexpr std::int64_t kLanesWanted = 65536;
+    const std::int64_t lanes = c.call.matrices * c.call.rows * c.call.lanes;
+    int rows = device::kCheckedAtOnce;
+    while (2 * rows <= c.call.lanes && lanes / (2 * rows) >= kLanesWanted) rows *= 2;
+    return rows;
   }
   // Starts the sums of a matrix. `slabs` is memory for those of a matrix whose columns are
   // contiguous.
@@ -304,6 +330,7 @@ void DeviceChecksum::Impl::sum(const Layout& layout, Side side, const void* data
       reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(layout.align) == 0;
   call.by = by;
   call.by_matrices = b.call.matrices;
+  call.by_order = b.call.order;
   call.accumulation = numbers.variance.accumulation;
   if (!layout.by_columns) {
     call.to = to;
@@ -314,11 +341,10 @@ void DeviceChecksum::Impl::sum(const Layout& layout, Side side, const void* data
            call.matrices * groups * call.lanes, &call);
     return;
   }
-  const device::ElementFormat& f = format_of(spec, side);
-  const std::int64_t packs = (call.rows + device::column_step(f) - 1) / device::column_step(f);
+  const std::int64_t across = column_blocks(call.rows, device::column_step(format_of(spec, side)));
   call.to = slabs;
-  launch(side == Side::kA ? sum_columns_a : sum_columns_b, call.matrices * packs * call.slabs,
-         &call);
+  launch(side == Side::kA ? sum_columns_a : sum_columns_b,
+         call.matrices * across * call.slabs * device::kProductThreads, &call);
   call.to = to;
   call.parts = slabs;
   launch(side == Side::kA ? join_a : join_b, call.matrices * call.rows, &call);
@@ -375,6 +401,14 @@ DeviceChecksum::DeviceChecksum(const DeviceProduct& like, const AbftOptions& opt
   of.b = layout_of(like.b.layout);
   of.c = layout_of(like.c.layout);
   of.depth = of.a.call.length;
+  set_order(of.a, 1, 2);
+  of.c.call.order = of.a.call.order;
+  const int step = device::row_step(device::element_format(*like.a.layout.format));
+  if (of.a.by_columns || step < 2) {
+    set_order(of.b, 1, 2);
+  } else {
+    set_order(of.b, of.a.call.lanes, step);
+  }
   const Accumulation accumulation(options.model, of.depth);
   of.spec.a = device::element_format(*like.a.layout.format);
   of.spec.b = device::element_format(*like.b.layout.format);
@@ -388,6 +422,7 @@ DeviceChecksum::DeviceChecksum(const DeviceProduct& like, const AbftOptions& opt
     row.shape = {1, row.shape[0]};
     row.strides = {row.shape[1], 1};
     of.bias = layout_of(row);
+    set_order(of.bias, 1, 1);
     of.spec.bias = device::element_format(*row.format);
   }
   CheckNumbers& numbers = of.numbers;
@@ -455,13 +490,15 @@ void DeviceChecksum::start(const void* a, const Weights& weights, const void* c,
                  .totals_matrices = of.b.call.matrices,
                  .bias = weights.bias(),
                  .numbers = of.numbers,
+                 .rows_each = of.rows_each(),
                  .number = number,
                  .findings = static_cast<device::ChecksumFindings*>(to)};
   call.c.from.data = c;
   call.c.packed =
       call.c.packed &&
       reinterpret_cast<std::uintptr_t>(c) % static_cast<std::uintptr_t>(of.c.align) == 0;
-  of.launch(of.check, call.c.matrices * call.c.rows * call.c.lanes, &call);
+  const std::int64_t groups = (call.c.rows + call.rows_each - 1) / call.rows_each;
+  of.launch(of.check, call.c.matrices * groups * call.c.lanes, &call);
 }
 
 std::int64_t DeviceChecksum::checks() const {

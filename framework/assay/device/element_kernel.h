@@ -55,28 +55,39 @@ ASSAY_HERE bool is_special(const ElementFormat& f, U64 code) {
   return magnitude(f, code) >= f.special || (f.fnuz && code == U64{1} << (f.bits - 1)) ||
          (f.bits < 8 * f.bytes && code >> f.bits != 0);
 }
-// Returns the value of a code that is not special. The product is exact: the magnitude becomes that
-// of a float64 with another bias, which is subnormal if the format's number is.
-ASSAY_HERE double value_of(const ElementFormat& f, U64 code) {
-  constexpr int kHighMantissa = 20;  // bits of the mantissa in the high half of a float64
-  if (f.mantissa <= kHighMantissa) {
-    const U32 size = static_cast<U32>(magnitude(f, code)) << (kHighMantissa - f.mantissa);
-    const U32 sign = static_cast<U32>(code >> (f.bits - 1)) << 31;
-    return as_double(U64{size | sign} << 32) * f.scale;
-  }
-  const double size = as_double(magnitude(f, code) << (52 - f.mantissa)) * f.scale;
-  return (code >> (f.bits - 1) & 1) != 0 ? -size : size;
+// Returns the value of a code that is not special, divided by ElementFormat::scale. The magnitude
+// is that of a float64 with another bias, which is subnormal if the format's number is.
+constexpr int kHighMantissa = 20;  // bits of the mantissa in the high half of a float64
+ASSAY_HERE double unscaled(const ElementFormat& f, U64 code) {
+  const U64 sign = (code >> (f.bits - 1) & 1) << 63;
+  return as_double((magnitude(f, code) << (52 - f.mantissa)) | sign);
 }
-// Returns the value of a code of any kind. Sets `special` if the code is infinity or NaN, and the
-// value then means nothing.
-ASSAY_HERE double number_of(const ElementFormat& f, U64 code, bool& special) {
+// Returns the value of a code that is not special. The product is exact.
+ASSAY_HERE double value_of(const ElementFormat& f, U64 code) { return unscaled(f, code) * f.scale; }
+// Returns the value of a code of any kind, divided by scale_of(). `largest` becomes the largest
+// magnitude so far, or all ones if the code is no number. If it is at least ElementFormat::special,
+// one of the values is infinity or NaN.
+ASSAY_HERE double unscaled_number(const ElementFormat& f, U64 code, U32& largest) {
+  const U32 low = static_cast<U32>(code);
   if (f.kind == ElementFormat::Kind::kFloat) {
-    special |= is_special(f, code);
-    return value_of(f, code);
+    if (f.bits > 16 || f.fnuz || f.bits != 8 * f.bytes) {
+      if (is_special(f, code)) largest = ~U32{0};
+      return unscaled(f, code);
+    }
+    const U32 size = low & ((U32{1} << (f.bits - 1)) - 1),
+              sign = low << (32 - f.bits) & U32{1} << 31;
+    largest = greater(largest, size);
+    return from_high(size << (kHighMantissa - f.mantissa) | sign);
   }
-  const U32 up = static_cast<U32>(code) << (32 - f.bits);
+  const U32 up = low << (32 - f.bits);
   if (f.kind == ElementFormat::Kind::kUnsigned) return static_cast<double>(up >> (32 - f.bits));
   return static_cast<double>(static_cast<int>(up) >> (32 - f.bits));
+}
+ASSAY_HERE bool has_special(const ElementFormat& f, U32 largest) {
+  return f.kind == ElementFormat::Kind::kFloat && largest >= f.special;
+}
+ASSAY_HERE double scale_of(const ElementFormat& f) {
+  return f.kind == ElementFormat::Kind::kFloat ? f.scale : 1;
 }
 // The same as value_of() for formats whose values float32 holds.
 ASSAY_HERE float float_of(const ElementFormat& f, U32 code) {
