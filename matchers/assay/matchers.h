@@ -22,9 +22,10 @@
 //   EXPECT_THAT(out, AllOf(Not(BitEqual(other)), CloseTo(reference)));
 //
 // `out` and `reference` are tensors, tensor views, DLPack tensors, vectors and spans of numbers,
-// or, with <assay/matchers/eigen.h>, Eigen matrices. Shapes must agree, because nothing is
-// broadcast. The dtype of `out` determines the tolerance. A check that could not have failed (an
-// all-zero reference, an infinite tolerance) does not match, and says so.
+// or, with <assay/matchers/eigen.h>, Eigen matrices. With <assay/cuda.h> they may also lie in a
+// device's memory. Shapes must agree, because nothing is broadcast. The dtype of `out` determines
+// the tolerance. A check that could not have failed (an all-zero reference, an infinite tolerance)
+// does not match, and says so.
 #pragma once
 
 #include "assay/matchers/abft_close.h"

@@ -153,6 +153,13 @@ std::vector<Verdict> with_note(std::vector<Verdict> verdicts, const std::string&
   return verdicts;
 }
 
+CaseReport with_note(CaseReport report, const HostCopies& copies) {
+  const std::string note = copies.note("cases are judged there");
+  report.verdicts = with_note(std::move(report.verdicts), note);
+  if (report.verdicts.empty() && report.abft) report.abft->notes.push_back(note);
+  return report;
+}
+
 // The parts of a large tensor in which mismatches may lie. If there are more, the whole tensor is
 // copied.
 constexpr std::uint64_t kMostBadUnits = 64;
@@ -273,18 +280,31 @@ std::vector<Verdict> gate_tensors(const DeviceView& output, const DeviceView& ex
 
 std::vector<Verdict> gate_tensors(const DeviceView& output, const TensorView& expected,
                                   const GateRequest& request, std::string_view advice) {
-  output.check();
-  const HostCopy actual = copy_to_host(output);
-  return with_note(gate_tensors(actual.view, expected, request, advice),
-                   copied(output, "the expected tensor is there"));
+  HostCopies copies;
+  const TensorView actual = copies.add(output, output.name);
+  return with_note(gate_tensors(actual, expected, request, advice),
+                   copies.note("the expected tensor is there"));
 }
 
 std::vector<Verdict> gate_tensors(const TensorView& output, const DeviceView& expected,
                                   const GateRequest& request, std::string_view advice) {
-  expected.check();
-  const HostCopy golden = copy_to_host(expected);
-  return with_note(gate_tensors(output, golden.view, request, advice),
-                   copied(expected, "the output is there"));
+  HostCopies copies;
+  const TensorView golden = copies.add(expected, expected.name);
+  return with_note(gate_tensors(output, golden, request, advice),
+                   copies.note("the output is there"));
+}
+
+CaseReport gate_case(const Case& test_case, const std::string& name, const DeviceView& output,
+                     const GateRequest& request, const Origin& origin) {
+  HostCopies copies;
+  const TensorView actual = copies.add(output, output.name);
+  return with_note(gate_case(test_case, name, actual, request, origin), copies);
+}
+CaseReport gate_case(const Case& test_case, const DeviceView& output, const GateRequest& request,
+                     const Origin& origin) {
+  HostCopies copies;
+  const TensorView actual = copies.add(output, output.name);
+  return with_note(gate_case(test_case, actual, request, origin), copies);
 }
 
 }  // namespace assay

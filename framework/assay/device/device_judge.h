@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "assay/device/device_memory.h"
+#include "assay/gate/case_report.h"
 #include "assay/gate/request.h"
 #include "assay/judge/verdict.h"
 
@@ -38,5 +39,13 @@ std::vector<Verdict> gate_tensors(const DeviceView& output, const TensorView& ex
                                   const GateRequest& request = {}, std::string_view advice = "");
 std::vector<Verdict> gate_tensors(const TensorView& output, const DeviceView& expected,
                                   const GateRequest& request = {}, std::string_view advice = "");
+
+// Judges a device's tensor as an output of a case, as gate_case() of gate/gate.h does. The golden
+// result lies in the host's memory and is mostly wider than the output. So the output is copied to
+// the host, and a note says so.
+CaseReport gate_case(const Case& test_case, const std::string& name, const DeviceView& output,
+                     const GateRequest& request = {}, const Origin& origin = {});
+CaseReport gate_case(const Case& test_case, const DeviceView& output,
+                     const GateRequest& request = {}, const Origin& origin = {});
 
 }  // namespace assay

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <new>
 #include <utility>
+#include <vector>
 
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
@@ -65,6 +66,49 @@ HostCopy copy_to_host(const DeviceView& tensor, std::int64_t first, std::int64_t
   HostCopy copy = copy_bytes(tensor, first * bytes, (first + count) * bytes);
   copy.view = view_bytes(copy.bytes.get(), *tensor.layout.format, {count});
   return copy;
+}
+
+const TensorView& layout_of(const AnyView& tensor) {
+  const auto* const device = std::get_if<DeviceView>(&tensor);
+  return device != nullptr ? device->layout : std::get<TensorView>(tensor);
+}
+
+AnyView named(AnyView tensor, std::string name) {
+  if (auto* const device = std::get_if<DeviceView>(&tensor)) device->name = std::move(name);
+  return tensor;
+}
+
+TensorView HostCopies::add(const AnyView& tensor, std::string name) {
+  if (const auto* const host = std::get_if<TensorView>(&tensor)) return *host;
+  DeviceView from = std::get<DeviceView>(tensor);
+  from.name = std::move(name);
+  from.check();
+  // A tensor that is compared with itself is recognized by its address, so it has one copy.
+  const auto is_same = [&](const Copied& other) {
+    return other.from.memory == from.memory && other.from.device == from.device &&
+           other.from.layout.data == from.layout.data &&
+           other.from.layout.format == from.layout.format &&
+           other.from.layout.shape == from.layout.shape &&
+           other.from.layout.strides == from.layout.strides;
+  };
+  const auto known = std::ranges::find_if(copies_, is_same);
+  HostCopy to = known != copies_.end() ? HostCopy{nullptr, known->to.view} : copy_to_host(from);
+  copies_.push_back({std::move(from), std::move(to)});
+  return copies_.back().to.view;
+}
+
+std::string HostCopies::note(std::string_view because) const {
+  if (copies_.empty()) return "";
+  std::string names;
+  std::vector<std::string> places;
+  for (std::size_t i = 0; i < copies_.size(); ++i) {
+    if (i > 0) names += i + 1 == copies_.size() ? " and " : ", ";
+    names += copies_[i].from.name;
+    std::string place = copies_[i].from.place();
+    if (std::ranges::find(places, place) == places.end()) places.push_back(std::move(place));
+  }
+  return formatted("judged on the host, to which {} {} copied from {}: {}", names,
+                   copies_.size() == 1 ? "was" : "were", joined(places, " and "), because);
 }
 
 DeviceArray::DeviceArray(const DeviceView& beside, std::size_t bytes, bool zeros)

@@ -4,8 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <variant>
 
 #include "assay/tensor/tensor.h"
 
@@ -57,6 +60,16 @@ struct DeviceView {
   void check() const;
 };
 
+// Returns the argument, so that generic code may call view() on any tensor.
+inline DeviceView view(const DeviceView& v) { return v; }
+
+// A tensor in the memory of the host or of a device.
+using AnyView = std::variant<TensorView, DeviceView>;
+// Returns the tensor's format, shape and strides. `data` is an address of the memory that holds it.
+const TensorView& layout_of(const AnyView& tensor);
+// Returns a tensor with another name, if it is a device's. A tensor of the host has no name.
+AnyView named(AnyView tensor, std::string name);
+
 // A copy of a device's tensor in the memory of the host, with the same strides.
 struct HostCopy {
   std::unique_ptr<std::byte[]> bytes;
@@ -65,6 +78,27 @@ struct HostCopy {
 HostCopy copy_to_host(const DeviceView& tensor);
 // Copies `count` elements of a contiguous tensor from element `first` on, as a view of rank 1.
 HostCopy copy_to_host(const DeviceView& tensor, std::int64_t first, std::int64_t count);
+
+// The tensors of a check that only the host makes. Those of devices are copied, and the copies live
+// as long as this object.
+class HostCopies {
+ public:
+  // Returns the tensor as a view of the host's memory. `name` is what messages and the note call a
+  // tensor of a device. Equal views of one memory are copied once. Throws Refusal, which begins
+  // with the name, if the tensor is not in its device's memory.
+  TensorView add(const AnyView& tensor, std::string name);
+  // Returns the note for the verdict, which says what was copied from where, and why. Returns an
+  // empty string if nothing was copied. `because` is the reason, such as "checksums are computed
+  // there".
+  std::string note(std::string_view because) const;
+
+ private:
+  struct Copied {
+    DeviceView from;
+    HostCopy to;
+  };
+  std::deque<Copied> copies_;
+};
 
 // Memory of a device, filled with zeros unless `zeros` is false.
 class DeviceArray {

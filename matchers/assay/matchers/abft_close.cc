@@ -64,23 +64,26 @@ AbftMatcher AbftMatcher::bias(Reference values) const {
   return with([&](auto& m) { m.bias_ = std::move(values); });
 }
 
-Case AbftMatcher::made_case(const Format& output) const {
+Case AbftMatcher::made_case(const Format& output, HostCopies& copies) const {
+  const auto copied = [&](const Reference& tensor, const char* name) {
+    return copy_of(copies.add(tensor.tensor(), name));
+  };
   Case made;
   made.attributes["output_dtype"] = std::string(output.name);
   if (!second_) {
-    made.output().golden = copy_of(first_.tensor());
+    made.output().golden = copied(first_, "the golden result");
     return made;
   }
   made.op = "matmul";
-  made.inputs.emplace("a", copy_of(first_.tensor()));
-  made.inputs.emplace("b", copy_of(second_->tensor()));
-  if (bias_) made.inputs.emplace("bias", copy_of(bias_->tensor()));
+  made.inputs.emplace("a", copied(first_, "operand a"));
+  made.inputs.emplace("b", copied(*second_, "operand b"));
+  if (bias_) made.inputs.emplace("bias", copied(*bias_, "the bias"));
   if (transpose_a_) made.attributes["transpose_a"] = std::int64_t{1};
   if (transpose_b_) made.attributes["transpose_b"] = std::int64_t{1};
   return made;
 }
 
-MatchReport AbftMatcher::check(const TensorView& actual) const {
+MatchReport AbftMatcher::check_on_host(const TensorView& actual, HostCopies& copies) const {
   const FloatEnvironment environment;
   GateRequest request;
   request.elements = false;
@@ -91,11 +94,12 @@ MatchReport AbftMatcher::check(const TensorView& actual) const {
   AbftVerdict v;
   try {
     const Case* given = first_.as_case();
-    const Case made = given != nullptr ? Case{} : made_case(*actual.format);
+    const Case made = given != nullptr ? Case{} : made_case(*actual.format, copies);
     Origin origin{.producer = producer_};
     Epilogue epilogue;
-    if (accumulator_) epilogue.accumulator = copy_of(accumulator_->tensor());
-    if (residual_) epilogue.residual = copy_of(residual_->tensor());
+    if (accumulator_)
+      epilogue.accumulator = copy_of(copies.add(accumulator_->tensor(), "the accumulator"));
+    if (residual_) epilogue.residual = copy_of(copies.add(residual_->tensor(), "the residual"));
     if (!epilogue.empty()) {
       if (!request.checksums->threshold->takes_residuals) {
         refuse(
@@ -118,12 +122,12 @@ std::string AbftMatcher::describe(bool negated) const {
   if (const Case* c = first_.as_case()) {
     what = formatted("case {}", c->name);
   } else if (second_) {
-    what = formatted("the operands {} {} and {} {}", first_.tensor().format->name,
-                     shape_text(first_.tensor().shape), second_->tensor().format->name,
-                     shape_text(second_->tensor().shape));
+    what = formatted("the operands {} {} and {} {}", first_.layout().format->name,
+                     shape_text(first_.layout().shape), second_->layout().format->name,
+                     shape_text(second_->layout().shape));
   } else {
-    what = formatted("the {} golden result of shape {}", first_.tensor().format->name,
-                     shape_text(first_.tensor().shape));
+    what = formatted("the {} golden result of shape {}", first_.layout().format->name,
+                     shape_text(first_.layout().shape));
   }
   return formatted("{} with {} by checksums (threshold {})", negated ? "does not agree" : "agrees",
                    what, spec().text());

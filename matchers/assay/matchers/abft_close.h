@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "assay/matchers/setters.h"
 #include "assay/matchers/tensor_matcher.h"
@@ -83,13 +84,14 @@ class AbftMatcher : public TensorMatcher<AbftMatcher>, public ProducerSetter<Abf
     return with([&](auto& m) { m.model_ = &model; });
   }
 
-  MatchReport check(const TensorView& actual) const;
+  static constexpr std::string_view kWhyOnHost = "checksums are computed there";
+  MatchReport check_on_host(const TensorView& actual, HostCopies& copies) const;
   std::string describe(bool negated) const;
 
  private:
   abft::ThresholdSpec spec() const;
   // Returns a case made from the operands or the golden result, for outputs of this format.
-  Case made_case(const Format& output) const;
+  Case made_case(const Format& output, HostCopies& copies) const;
 
   Reference first_;
   std::optional<Reference> second_, bias_, accumulator_, residual_;

@@ -24,9 +24,11 @@ bool near_whole(const Format& f, double y, int ulps) {
 
 }  // namespace
 
-MatchReport AmplificationMatcher::check(const TensorView& actual) const {
+MatchReport AmplificationMatcher::check_on_host(const TensorView& actual,
+                                                HostCopies& copies) const {
   const FloatEnvironment environment;
-  const TensorView expected = reference_.tensor_or_golden(), y = coordinates_.tensor_or_golden();
+  const TensorView expected = copies.add(reference_.tensor_or_golden(), kReferenceName),
+                   y = copies.add(coordinates_.tensor_or_golden(), "the coordinates");
   if (actual.shape != expected.shape) {
     return {Outcome::kNotComparable,
             formatted("the shapes differ: {} and {}", shape_text(actual.shape),

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "assay/matchers/setters.h"
 #include "assay/matchers/tensor_matcher.h"
@@ -26,7 +27,8 @@ class AmplificationMatcher : public TensorMatcher<AmplificationMatcher>,
     return with([&](auto& m) { m.ulps_ = value; });
   }
 
-  MatchReport check(const TensorView& actual) const;
+  static constexpr std::string_view kWhyOnHost = "the elements that differ are found there";
+  MatchReport check_on_host(const TensorView& actual, HostCopies& copies) const;
   std::string describe(bool negated) const;
 
  private:

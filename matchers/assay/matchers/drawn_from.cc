@@ -12,7 +12,7 @@ namespace assay::inline v0_2 {
 DrawnFromMatcher::DrawnFromMatcher(std::string law, std::optional<Reference> reference)
     : law_(std::move(law)), reference_(std::move(reference)) {}
 
-MatchReport DrawnFromMatcher::check(const TensorView& actual) const {
+MatchReport DrawnFromMatcher::check_on_host(const TensorView& actual, HostCopies& copies) const {
   const FloatEnvironment environment;
   GateRequest request;
   request.bounds.standards = {formatted("distribution({})", law_)};
@@ -21,7 +21,9 @@ MatchReport DrawnFromMatcher::check(const TensorView& actual) const {
   if (const Case* c = reference_ ? reference_->as_case() : nullptr) {
     report = gate_case(*c, actual, request);
   } else {
-    report.verdicts = gate_tensors(actual, reference_ ? reference_->tensor() : actual, request);
+    const TensorView expected =
+        reference_ ? copies.add(reference_->tensor(), kReferenceName) : actual;
+    report.verdicts = gate_tensors(actual, expected, request);
   }
   const Verdict* decides = report.deciding_verdict();
   return {report.outcome(), decides != nullptr ? explain(*decides) : report.because(),

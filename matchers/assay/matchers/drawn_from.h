@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "assay/matchers/tensor_matcher.h"
 
@@ -19,7 +20,8 @@ class DrawnFromMatcher : public TensorMatcher<DrawnFromMatcher> {
  public:
   DrawnFromMatcher(std::string law, std::optional<Reference> reference);
 
-  MatchReport check(const TensorView& actual) const;
+  static constexpr std::string_view kWhyOnHost = "draws are judged there";
+  MatchReport check_on_host(const TensorView& actual, HostCopies& copies) const;
   std::string describe(bool negated) const;
 
  private:

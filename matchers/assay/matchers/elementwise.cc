@@ -4,6 +4,7 @@
 
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
+#include "assay/device/device_judge.h"
 #include "assay/gate/close_to.h"
 #include "assay/gate/gate.h"
 #include "assay/report.h"
@@ -90,8 +91,11 @@ MatchReport ElementwiseMatcher::check_outputs(const std::vector<NamedView>& actu
       continue;
     }
     if (known->golden.is_absent()) continue;  // not compared
-    const CaseReport report =
-        gate_case(*c, output.name, output.tensor, request, {.producer = producer_});
+    const CaseReport report = std::visit(
+        [&](const auto& tensor) {
+          return gate_case(*c, output.name, tensor, request, {.producer = producer_});
+        },
+        named(output.tensor, formatted("the output {}", output.name)));
     for (const std::string& note : notes_of(report)) {
       notes.push_back(formatted("{}: {}", output.name, note));
     }
@@ -107,16 +111,23 @@ MatchReport ElementwiseMatcher::check_outputs(const std::vector<NamedView>& actu
   return {worst, text + override_line(overridden), notes};
 }
 
-MatchReport ElementwiseMatcher::check(const TensorView& actual, bool words) const {
+MatchReport ElementwiseMatcher::check(const AnyView& actual, bool words) const {
   const FloatEnvironment environment;
   std::string overridden;
   const GateRequest request = said_request(words, overridden);
   CaseReport report;
+  const AnyView output = named(actual, kOutputName);
   if (const Case* c = reference_.as_case()) {
-    report = gate_case(*c, actual, request, {.producer = producer_});
+    report = std::visit(
+        [&](const auto& tensor) { return gate_case(*c, tensor, request, {.producer = producer_}); },
+        output);
   } else {
-    report.verdicts = gate_tensors(actual, reference_.tensor(), request,
-                                   "; give .rtol() and .atol(), or another .standard()");
+    report.verdicts = std::visit(
+        [&](const auto& tensor, const auto& expected) {
+          return gate_tensors(tensor, expected, request,
+                              "; give .rtol() and .atol(), or another .standard()");
+        },
+        output, named(reference_.tensor(), kReferenceName));
   }
   if (!words) return {report.outcome(), "", notes_of(report)};
   const Verdict* decides = report.deciding_verdict();

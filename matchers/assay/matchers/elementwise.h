@@ -47,8 +47,8 @@ class ElementwiseMatcher : public TensorMatcher<ElementwiseMatcher>,
   // computes their golden results, and judges only these rows. Checksums check the whole output.
   ElementwiseMatcher sample_rows(std::int64_t rows, std::uint64_t seed = 1) const;
 
-  // `words` is true if the explanation is needed. All metrics are then computed.
-  MatchReport check(const TensorView& actual, bool words = true) const;
+  // `words` is true if the explanation is needed. All metrics are then computed, on the host.
+  MatchReport check(const AnyView& actual, bool words = true) const;
   MatchReport check_outputs(const std::vector<NamedView>& actual, bool words) const;
   std::string describe(bool negated) const;
 

@@ -120,10 +120,10 @@ MetricMatcher::MetricMatcher(Reference reference, std::string_view metric, doubl
   }
 }
 
-MatchReport MetricMatcher::check(const TensorView& actual) const {
+MatchReport MetricMatcher::check_on_host(const TensorView& actual, HostCopies& copies) const {
   const FloatEnvironment environment;
   if (const auto report = unfit(reference_, *metric_, actual)) return *report;
-  const TensorView expected = reference_.tensor_or_golden();
+  const TensorView expected = copies.add(reference_.tensor_or_golden(), kReferenceName);
   const MetricsRead reading = read_metrics(actual, expected, equal_nan_.value_or(false));
   if (reading.refused) return *reading.refused;
   const auto met = [&](const Metrics& m) {
@@ -185,11 +185,12 @@ NoWorseMatcher NoWorseMatcher::floor(double value) const {
   return with([&](auto& m) { m.floor_ = value; });
 }
 
-MatchReport NoWorseMatcher::check(const TensorView& actual) const {
+MatchReport NoWorseMatcher::check_on_host(const TensorView& actual, HostCopies& copies) const {
   const FloatEnvironment environment;
   if (const auto report = unfit(golden_, *metric_, actual)) return *report;
-  const TensorView golden = golden_.tensor_or_golden();
-  const TensorView reference_implementation = reference_.tensor_or_golden();
+  const TensorView golden = copies.add(golden_.tensor_or_golden(), "the golden result");
+  const TensorView reference_implementation =
+      copies.add(reference_.tensor_or_golden(), "the reference implementation");
   if (reference_implementation.data != nullptr && reference_implementation.data == actual.data) {
     return {Outcome::kUntrusted, "the output is the reference implementation itself"};
   }
@@ -230,7 +231,8 @@ MatchReport NoWorseMatcher::check(const TensorView& actual) const {
 }
 
 std::string NoWorseMatcher::describe(bool negated) const {
-  const TensorView b = reference_.tensor_or_golden();
+  const AnyView reference = reference_.tensor_or_golden();
+  const TensorView& b = layout_of(reference);
   return formatted(
       "is {} than the {} reference implementation of shape {}: its {} is {} {} times that of the "
       "reference implementation, both measured against {}",

@@ -30,7 +30,8 @@ class MetricMatcher : public TensorMatcher<MetricMatcher>,
   // name, for another metric, and if the limit is NaN.
   MetricMatcher(Reference reference, std::string_view metric, double limit);
 
-  MatchReport check(const TensorView& actual) const;
+  static constexpr std::string_view kWhyOnHost = "its metrics are computed there";
+  MatchReport check_on_host(const TensorView& actual, HostCopies& copies) const;
   std::string describe(bool negated) const;
 
  private:
@@ -67,7 +68,8 @@ class NoWorseMatcher : public TensorMatcher<NoWorseMatcher>,
   // output.
   NoWorseMatcher floor(double value) const;
 
-  MatchReport check(const TensorView& actual) const;
+  static constexpr std::string_view kWhyOnHost = "its metrics are computed there";
+  MatchReport check_on_host(const TensorView& actual, HostCopies& copies) const;
   std::string describe(bool negated) const;
 
  private:

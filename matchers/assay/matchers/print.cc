@@ -23,4 +23,8 @@ void PrintTo(const TensorView& v, std::ostream* os) {
 
 void PrintTo(const Tensor& tensor, std::ostream* os) { PrintTo(tensor.view(), os); }
 
+void PrintTo(const DeviceView& v, std::ostream* os) {
+  *os << v.layout.format->name << " " << shape_text(v.layout.shape) << " on " << v.place();
+}
+
 }  // namespace assay

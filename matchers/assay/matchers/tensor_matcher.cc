@@ -20,8 +20,9 @@ Reference& Reference::operator=(const Reference&) = default;
 Reference& Reference::operator=(Reference&&) noexcept = default;
 Reference::~Reference() = default;
 
-TensorView Reference::tensor_or_golden() const {
-  return case_ != nullptr ? case_->golden_tensor().view() : view_;
+AnyView Reference::tensor_or_golden() const {
+  if (case_ != nullptr) return case_->golden_tensor().view();
+  return view_;
 }
 
 void Reference::keep(const TensorView& temporary) {
@@ -31,7 +32,8 @@ void Reference::keep(const TensorView& temporary) {
 
 std::string Reference::text() const {
   if (case_ != nullptr) return formatted("the golden result of case {}", case_->name);
-  return formatted("the {} reference of shape {}", view_.format->name, shape_text(view_.shape));
+  const TensorView& tensor = layout();
+  return formatted("the {} reference of shape {}", tensor.format->name, shape_text(tensor.shape));
 }
 
 std::string current_test_command() {
@@ -43,6 +45,13 @@ std::string current_test_command() {
       length > 0 ? std::string(path, static_cast<std::size_t>(length)) : "the test program";
   return formatted("{} --gtest_filter={}", shell_word(program),
                    shell_word(formatted("{}.{}", test->test_suite_name(), test->name())));
+}
+
+void add_note(MatchReport& report, const HostCopies& copies, std::string_view because) {
+  std::string note = copies.note(because);
+  if (note.empty()) return;
+  report.text += "\nnote: " + note;
+  report.notes.push_back(std::move(note));
 }
 
 std::vector<std::string> notes_of(const CaseReport& of) {

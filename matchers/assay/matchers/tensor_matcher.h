@@ -11,11 +11,13 @@
 #include <ostream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "assay/base/error.h"
+#include "assay/device/device_memory.h"
 #include "assay/tensor/dlpack.h"
 
 namespace assay::inline v0_2 {
@@ -26,7 +28,7 @@ struct Case;
 struct CaseReport;
 enum class Outcome : std::uint8_t;
 
-// Types for which view() exists, because their elements lie in memory.
+// Types for which view() exists, because their elements lie in memory of the host or of a device.
 template <typename T>
 concept Viewable = requires(const T& t) {
   view(t);
@@ -46,7 +48,7 @@ concept NamedTensors = requires(const T& all, const typename T::value_type& name
 };
 struct NamedView {
   std::string name;
-  TensorView tensor;
+  AnyView tensor;
 };
 // The number of bits of the unsigned integers of a sequence that could be bit patterns as well as
 // numbers, such as 16. It is 0 for any other type, and if assay has a format for these integers.
@@ -82,20 +84,21 @@ template <typename T, typename Use>
 auto with_view(const T& tensor, const Use& use) {
   require_tensor<T>();
   if constexpr (Viewable<T>) {
-    return use(view(tensor));
+    return use(AnyView(view(tensor)));
   } else if constexpr (Evaluable<T>) {
     const auto evaluated = tensor.eval();
-    return use(view(evaluated));
+    return use(AnyView(view(evaluated)));
   } else {
-    return use(TensorView());
+    return use(AnyView());
   }
 }
 
-// The reference of a matcher: a view, with its own storage if it needs one.
+// The reference of a matcher: a view of the host's memory or of a device's, with its own storage if
+// it needs one.
 class Reference {
  public:
-  // An lvalue is only viewed and must outlive the matcher, as must the memory of a TensorView.
-  // Other temporaries and Eigen expressions are copied.
+  // An lvalue is only viewed and must outlive the matcher, as must the memory of a TensorView or a
+  // DeviceView. Other temporaries and Eigen expressions are copied.
   template <typename T>
   requires(!std::same_as<std::remove_cvref_t<T>, Case> &&
            !std::same_as<std::remove_cvref_t<T>, Reference>)
@@ -107,7 +110,8 @@ class Reference {
         const auto evaluated = reference.eval();
         keep(view(evaluated));
       }
-    } else if constexpr (std::is_lvalue_reference_v<T> || std::same_as<T, TensorView>) {
+    } else if constexpr (std::is_lvalue_reference_v<T> || std::same_as<T, TensorView> ||
+                         std::same_as<T, DeviceView>) {
       view_ = view(reference);
     } else {
       keep(view(reference));
@@ -124,10 +128,12 @@ class Reference {
   ~Reference();
 
   const Case* as_case() const { return case_; }
-  const TensorView& tensor() const { return view_; }
+  const AnyView& tensor() const { return view_; }
+  // Returns the tensor's format, shape and strides.
+  const TensorView& layout() const { return layout_of(view_); }
   // Returns the tensor, or the golden result of a case. Throws Refusal, which names
   // the case, if the case has no golden result.
-  TensorView tensor_or_golden() const;
+  AnyView tensor_or_golden() const;
   // Returns the reference in words, such as "the float32 reference of shape [3]" or "the golden
   // result of case x".
   std::string text() const;
@@ -137,7 +143,7 @@ class Reference {
 
   std::shared_ptr<Tensor> kept_;
   std::shared_ptr<Case> kept_case_;
-  TensorView view_;
+  AnyView view_;
   const Case* case_ = nullptr;
 };
 
@@ -151,6 +157,8 @@ struct MatchReport {
   // The notes of the verdicts, if they passed (matchers/notes.h)
   std::vector<std::string> notes = {};
 };
+// Adds the note that tensors were copied to the host, if any were. `because` says why.
+void add_note(MatchReport& report, const HostCopies& copies, std::string_view because);
 // Returns the notes of all verdicts of a report, including those of the checksums.
 std::vector<std::string> notes_of(const CaseReport& report);
 
@@ -166,12 +174,19 @@ bool explain_match(const MatchReport& report, testing::MatchResultListener* list
 // runs.
 bool explain_refusal(const std::exception& refusal, testing::MatchResultListener* listener);
 
+// The names of the tested value and of the reference in messages about tensors of a device.
+inline constexpr const char* kOutputName = "the output";
+inline constexpr const char* kReferenceName = "the reference";
+
 // The GoogleTest interface of a matcher. `Derived` has
-//   MatchReport check(const TensorView& actual) const;
+//   MatchReport check(const AnyView& actual, bool words) const;
 //   std::string describe(bool negated) const;
-// or, if a result without an explanation is faster to compute,
-//   MatchReport check(const TensorView& actual, bool words) const;
-// and, if it accepts the outputs of a case that has several,
+// where `words` is false if no explanation is needed. If it judges only tensors of the host, it has
+//   MatchReport check_on_host(const TensorView& actual, HostCopies& copies) const;
+//   static constexpr std::string_view kWhyOnHost = "its metrics are computed there";
+// instead of check(). Such a matcher adds its other tensors to the copies. If one of them is a
+// device's, the report has a note, which ends with kWhyOnHost. If it accepts the outputs of a case
+// that has several, it also has
 //   MatchReport check_outputs(const std::vector<NamedView>& actual, bool words) const;
 // Setters return a changed copy, so that a matcher may be kept and varied.
 template <typename Derived>
@@ -193,6 +208,13 @@ class TensorMatcher {
       if (!explain_refusal(failure, listener)) throw;
     }
     return false;
+  }
+  // Copies a tensor of a device to the host, and judges it there.
+  MatchReport check(const AnyView& actual) const {
+    HostCopies copies;
+    MatchReport report = self().check_on_host(copies.add(actual, kOutputName), copies);
+    add_note(report, copies, Derived::kWhyOnHost);
+    return report;
   }
   void DescribeTo(std::ostream* os) const { describe_to(false, os); }
   void DescribeNegationTo(std::ostream* os) const { describe_to(true, os); }
@@ -234,11 +256,11 @@ class TensorMatcher {
         return explain_match(self().check_outputs(outputs, words), listener);
       return false;
     } else {
-      return with_view(actual, [&](const TensorView& v) {
+      return with_view(actual, [&](const AnyView& v) {
         if constexpr (requires(const Derived& matcher) { matcher.check(v, words); }) {
           return explain_match(self().check(v, words), listener, kMayBeCodes<T>);
         } else {
-          return explain_match(self().check(v), listener, kMayBeCodes<T>);
+          return explain_match(check(v), listener, kMayBeCodes<T>);
         }
       });
     }
