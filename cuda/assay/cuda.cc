@@ -334,4 +334,19 @@ DeviceView view(const void* data, std::string_view dtype, Shape shape, Strides s
   return v;
 }
 
+DeviceView view(const dlpack::DLTensor& tensor, void* stream) {
+  if (tensor.device.device_type != dlpack::kCuda) {
+    throw Refusal("a DLPack tensor: it is on device type " +
+                  std::to_string(tensor.device.device_type) + " (id " +
+                  std::to_string(tensor.device.device_id) +
+                  "), and assay::cuda reads only memory of CUDA (type 2); " +
+                  (tensor.device.device_type == dlpack::kCpu ? "give assay::view() of it"
+                                                             : "copy it to the CPU first"));
+  }
+  TensorView layout = dlpack::layout_of(tensor);
+  DeviceView v{&memory(), tensor.device.device_id, stream, std::move(layout), "a DLPack tensor"};
+  if (v.layout.size() > 0) v.check();
+  return v;
+}
+
 }  // namespace assay::cuda

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "assay/device/device_judge.h"
+#include "assay/tensor/dlpack.h"
 
 namespace assay::inline v0_2::cuda {
 
@@ -28,5 +29,18 @@ const DeviceMemory& memory();
 // device, and std::runtime_error as memory() does.
 DeviceView view(const void* data, std::string_view dtype, Shape shape, Strides strides = {},
                 void* stream = nullptr);
+
+// Returns a view of a DLPack tensor of CUDA (device type 2), which owns nothing. Throws Refusal,
+// which names the obstacle: another device type, memory that is not that device's, a dtype that
+// assay has no format for, vector lanes, or missing data. Throws std::runtime_error as memory()
+// does.
+DeviceView view(const dlpack::DLTensor& tensor, void* stream = nullptr);
+// The same for any struct with DLPack's members, such as a DLManagedTensor, and for a pointer to
+// one.
+template <typename T>
+requires requires(const T& t) { dlpack::tensor_of(t); }
+DeviceView view(const T& tensor, void* stream = nullptr) {
+  return view(dlpack::tensor_of(tensor), stream);
+}
 
 }  // namespace assay::cuda

@@ -149,7 +149,14 @@ TEST(Dlpack, Refused) {
   Made m;
   DLTensor t = m.tensor();
   t.device = {2, 3};
-  EXPECT_THAT(refusal(t), HasSubstr("it is on device type 2 (id 3), and only the CPU's memory"));
+  EXPECT_EQ(
+      refusal(t),
+      "a DLPack tensor: it is on device type 2 (id 3), and only the CPU's memory (type 1) can "
+      "be read; give assay::cuda::view() of it (assay/cuda.h), or copy it to the CPU first");
+  t.device = {10, 0};
+  EXPECT_EQ(refusal(t),
+            "a DLPack tensor: it is on device type 10 (id 0), and only the CPU's memory (type 1) "
+            "can be read; copy it to the CPU first");
   t = m.tensor();
   for (const auto& [code, bits] : {std::pair{5, 16}, {1, 4}, {2, 8}, {3, 64}, {17, 4}, {7, 8}}) {
     t.dtype = {static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(bits), 1};

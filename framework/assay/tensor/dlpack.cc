@@ -5,8 +5,6 @@
 namespace assay::inline v0_2::dlpack {
 namespace {
 
-constexpr std::int32_t kCpu = 1;
-
 struct CodeRow {
   TypeCode code;
   int bits;
@@ -52,8 +50,9 @@ TensorView view_of(const DLTensor& t) {
   if (t.device.device_type != kCpu) {
     refuse(
         "a DLPack tensor: it is on device type {} (id {}), and only the CPU's memory (type 1) can "
-        "be read; copy it to the CPU first",
-        t.device.device_type, t.device.device_id);
+        "be read; {}copy it to the CPU first",
+        t.device.device_type, t.device.device_id,
+        t.device.device_type == kCuda ? "give assay::cuda::view() of it (assay/cuda.h), or " : "");
   }
   return layout_of(t);
 }

@@ -87,10 +87,16 @@ concept DlpackTensor = requires(const T& t) {
   t.dtype.lanes;
 };
 
+namespace dlpack {
+
+// The device types of the CPU and of CUDA.
+inline constexpr std::int32_t kCpu = 1, kCuda = 2;
+
+// Returns the tensor as the struct above.
 template <DlpackTensor T>
-TensorView view(const T& t) {
+DLTensor tensor_of(const T& t) {
   // One field after the other: nvcc does not compile nested braces here.
-  dlpack::DLTensor copy{};
+  DLTensor copy{};
   copy.data = t.data;
   copy.device.device_type = static_cast<std::int32_t>(t.device.device_type);
   copy.device.device_id = t.device.device_id;
@@ -101,18 +107,26 @@ TensorView view(const T& t) {
   copy.shape = t.shape;
   copy.strides = t.strides;
   copy.byte_offset = t.byte_offset;
-  return dlpack::view_of(copy);
+  return copy;
 }
-// DLManagedTensor and DLManagedTensorVersioned.
+// Returns the tensor of a DLManagedTensor or DLManagedTensorVersioned.
 template <typename T>
-requires(DlpackTensor<decltype(T::dl_tensor)>) TensorView view(const T& managed) {
-  return view(managed.dl_tensor);
+requires(DlpackTensor<decltype(T::dl_tensor)>) DLTensor tensor_of(const T& managed) {
+  return tensor_of(managed.dl_tensor);
 }
-// Returns a view of the tensor that a pointer to one of these structs points to.
+// Returns the tensor that a pointer to one of these structs points to.
 template <typename T>
-requires(DlpackTensor<T> || DlpackTensor<decltype(T::dl_tensor)>) TensorView view(T* tensor) {
+requires(DlpackTensor<T> || DlpackTensor<decltype(T::dl_tensor)>) DLTensor tensor_of(T* tensor) {
   if (tensor == nullptr) throw Refusal("a DLPack tensor: the pointer is null");
-  return view(*tensor);
+  return tensor_of(*tensor);
 }
+
+}  // namespace dlpack
+
+// Returns a view of a DLPack tensor, or of the one that a pointer points to. The tensor must be in
+// the CPU's memory. assay::cuda::view() (assay/cuda.h) takes those of a CUDA device.
+template <typename T>
+requires requires(const T& t) { dlpack::tensor_of(t); }
+TensorView view(const T& tensor) { return dlpack::view_of(dlpack::tensor_of(tensor)); }
 
 }  // namespace assay
