@@ -325,6 +325,14 @@ assay_add_dataset_tests(ops {arguments})
         self.assert_fails_saying("outputs of float32 are not cast from a wider accumulator, so that they have no "
                                  "residual")
 
+    def test_an_operator_may_give_a_tensor_of_a_device(self):
+        make_cases(self.data, ["a"], op="device_matmul")
+        self.configure()
+        self.assertEqual(self.ctest("--verbose"), 0, self.out)
+        self.assertIn("a: pass: all 64 elements", self.out)
+        self.assertIn("note: judged on the host, to which the output was copied from host:0: cases are judged there\n",
+                      self.out)
+
     def test_whole_file_fails_by_one_case(self):
         make_cases(self.data, ["a", "b"])
         with h5py.File(self.data, "r+") as f:

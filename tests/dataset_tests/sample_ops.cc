@@ -60,6 +60,12 @@ assay::Tensor flat(const assay::Case& c) {
                                     values);
 }
 
+// Returns the product in a device's memory, which is freed on return. The host is the device.
+assay::Computed on_device(const assay::Case& c) {
+  const assay::Tensor output = result(c, product(c));
+  return assay::DeviceView{&assay::host_memory(), 0, nullptr, output.view(), "the product"};
+}
+
 assay::Tensor throws(const assay::Case&) { throw std::runtime_error("no device"); }
 
 assay::Tensor empty(const assay::Case&) { return {}; }
@@ -71,6 +77,7 @@ int main(int argc, char** argv) {
                                   {{"matmul", matmul},
                                    {"wrong_matmul", wrong},
                                    {"flat_matmul", flat},
+                                   {"device_matmul", on_device},
                                    {"throwing_matmul", throws},
                                    {"empty_matmul", empty}});
 }

@@ -238,6 +238,47 @@ TEST_F(Several, AnOperatorGivesThemByName) {
   EXPECT_EQ(reports[1].outcome(), Outcome::kFail);
 }
 
+// Results in a device's memory. The host is the device.
+TEST_F(Several, AnOperatorGivesTensorsOfADevice) {
+  const std::string note =
+      "judged on the host, to which the output was copied from host:0: cases are judged there";
+  const auto on_device = [](const Tensor& t) -> DeviceView {
+    return {&host_memory(), 0, nullptr, t.view(), "a tensor"};
+  };
+  const std::string path = write({several()});
+  auto reports = computed(path, [&](const Case&) -> Computed {
+    const Tensor y = floats({2, 4, 6.1}), h = floats({1, 2}, "float16");  // freed on return
+    return {{"y", on_device(y)}, {"h", on_device(h)}};
+  });
+  ASSERT_EQ(reports.size(), 2u);
+  EXPECT_EQ(reports[0].outcome(), Outcome::kPass);
+  EXPECT_THAT(reports[0].verdicts.front().notes, testing::Contains(note));
+  EXPECT_EQ(reports[1].outcome(), Outcome::kFail);
+  EXPECT_THAT(reports[1].verdicts.front().notes, testing::Contains(note));
+
+  Case one;
+  one.name = "c";
+  one.op = "external";
+  one.output().golden = floats({1, 2}, "float64");
+  one.attributes["output_dtype"] = std::string("float32");
+  const std::string path_of_one = write({one}, "one.h5");
+  reports = computed(path_of_one, [&](const Case&) -> Computed {
+    const Tensor y = floats({1, 5, 2, 5});
+    DeviceView every_second = on_device(y);
+    every_second.layout = view(reinterpret_cast<const float*>(y.bytes()), {2}, {2});
+    return every_second;
+  });
+  EXPECT_EQ(reports[0].outcome(), Outcome::kPass);
+  EXPECT_THAT(reports[0].verdicts.front().notes, testing::Contains(note));
+
+  reports = computed(path_of_one, [&](const Case&) -> Computed {
+    return DeviceView{&host_memory(), 0, nullptr, view_bytes(nullptr, format_named("float32"), {2}),
+                      "a tensor"};
+  });
+  EXPECT_EQ(reports[0].outcome(), Outcome::kFail);
+  EXPECT_EQ(reports[0].because(), "the operator threw: the output: the pointer is null");
+}
+
 TEST_F(Several, OtherNamesOfResultsFail) {
   const std::string path = write({several()});
   const auto because = [&](const Computed& result) {

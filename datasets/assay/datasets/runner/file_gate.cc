@@ -119,22 +119,23 @@ ComputedCase compute(const Case& c, const OutputSource& source) {
   return made;
 }
 
+void add_note(const std::string& note, CaseReport& report) {
+  for (Verdict& v : report.verdicts) v.notes.push_back(note);
+}
+
 GatedCase gate_computed(const Case& c, ComputedCase& made, const GateRequest& request,
                         Origin origin) {
   if (!made.failure.empty()) return not_judged(c, made.failure, Outcome::kFail);
   Computed::Result& result = made.outputs.at(c.output_name());
   origin.epilogue = &result.epilogue;
   CaseReport report = gate_case(c, result.tensor, request, origin);
+  if (!result.note.empty()) add_note(result.note, report);
   return {std::move(report), std::move(result.tensor)};
 }
 
 // The note for a case whose output dtype is known only from the output itself.
 constexpr const char* kTakenDtype =
     "the output dtype is that of the output, because the golden result has more precision";
-
-void add_note(const std::string& note, CaseReport& report) {
-  for (Verdict& v : report.verdicts) v.notes.push_back(note);
-}
 
 GatedCase gate_recorded(const CaseSource& golden, Case& c, const OutputSource& source,
                         const GateRequest& request, Origin origin) {
