@@ -231,6 +231,10 @@ TEST(DeviceMatchers, ProductsAreCheckedByChecksums) {
         explanation(*product, AbftClose(a, b).threshold("residual_compensated").accumulator(c)));
   }
   EXPECT_EQ(description(AbftClose(on_device(a), on_device(b))), description(AbftClose(a, b)));
+  DeviceView missing = on_device(b);
+  missing.layout = view_bytes(nullptr, format_named("bfloat16"), {2, 2});
+  EXPECT_THAT(explanation(c, AbftClose(a, missing)),
+              StartsWith("which cannot be compared: operand b: the pointer is null"));
 }
 
 }  // namespace
