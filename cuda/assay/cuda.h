@@ -37,8 +37,7 @@ DeviceView view(const void* data, std::string_view dtype, Shape shape, Strides s
 DeviceView view(const dlpack::DLTensor& tensor, void* stream = nullptr);
 // The same for any struct with DLPack's members, such as a DLManagedTensor, and for a pointer to
 // one.
-template <typename T>
-requires requires(const T& t) { dlpack::tensor_of(t); }
+template <DlpackSource T>
 DeviceView view(const T& tensor, void* stream = nullptr) {
   return view(dlpack::tensor_of(tensor), stream);
 }

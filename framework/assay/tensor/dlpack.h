@@ -123,10 +123,17 @@ requires(DlpackTensor<T> || DlpackTensor<decltype(T::dl_tensor)>) DLTensor tenso
 
 }  // namespace dlpack
 
-// Returns a view of a DLPack tensor, or of the one that a pointer points to. The tensor must be in
-// the CPU's memory. assay::cuda::view() (assay/cuda.h) takes those of a CUDA device.
+// A DLPack tensor, a struct that manages one, or a pointer to either.
 template <typename T>
-requires requires(const T& t) { dlpack::tensor_of(t); }
-TensorView view(const T& tensor) { return dlpack::view_of(dlpack::tensor_of(tensor)); }
+concept DlpackSource = requires(const T& t) {
+  dlpack::tensor_of(t);
+};
+
+// Returns a view of a DLPack tensor in the CPU's memory. assay::cuda::view() (assay/cuda.h) takes
+// those of a CUDA device.
+template <DlpackSource T>
+TensorView view(const T& t) {
+  return dlpack::view_of(dlpack::tensor_of(t));
+}
 
 }  // namespace assay
