@@ -13,8 +13,9 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
+// Python starts faster without the packages of its installation.
 constexpr const char* kScript =
-    ASSAY_PYTHON " " ASSAY_SOURCE_DIR "/tests/tools/trial_scripts/softmax.py ";
+    ASSAY_PYTHON " -I -S " ASSAY_SOURCE_DIR "/tests/tools/trial_scripts/softmax.py ";
 
 class TrialCommand : public ProgramTest {
  protected:
