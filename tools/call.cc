@@ -74,7 +74,7 @@ CommandCall::CommandCall(const std::string& command) : parser_(std::make_unique<
   begin_help(app);
   Context& context = parser_->context;
   context.program = "assay";
-  add_commands(context);
+  add_commands(context, command);
   context.quiet = 2;
   parser_->command = app.get_subcommand(command);
   refuse_empty_values(*parser_->command);

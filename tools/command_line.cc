@@ -6,10 +6,12 @@
 #include <exception>
 #include <filesystem>
 #include <new>
+#include <string_view>
 
 #include "assay/abft/threshold.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/machine/machine_file.h"
 #include "assay/simd/targets.h"
 #include "commit.h"
@@ -38,37 +40,39 @@ int own_arguments(int argc, char** argv) {
 }
 
 struct Command {
-  const char* heading;  // the subcommand's heading in the help text
+  std::string_view heading;  // the subcommand's heading in the help text
+  std::string_view name;
   void (*add)(tools::Context& context);
+  bool needs_others = false;  // it lists the options of the other subcommands
 };
 // The subcommands in the order of the help text. completion and man are last, because they list the
 // other ones.
 constexpr Command kCommands[] = {
-    {"Judge outputs", tools::add_gate},
-    {"Judge outputs", tools::add_trial},
-    {"Judge outputs", tools::add_compare},
-    {"Judge outputs", tools::add_regate},
-    {"Judge outputs", tools::add_join},
-    {"Judge outputs", tools::add_repro},
-    {"Make data", tools::add_generate},
-    {"Make data", tools::add_golden},
-    {"Make data", tools::add_emulate},
-    {"Make data", tools::add_probes},
-    {"Make data", tools::add_pack},
-    {"Make data", tools::add_unpack},
-    {"Break outputs, and measure what is detected", tools::add_inject},
-    {"Break outputs, and measure what is detected", tools::add_audit},
-    {"Break outputs, and measure what is detected", tools::add_campaign},
-    {"Break outputs, and measure what is detected", tools::add_merge},
-    {"Break outputs, and measure what is detected", tools::add_replay},
-    {"Understand arithmetic", tools::add_identify},
-    {"Understand arithmetic", tools::add_study},
-    {"Understand arithmetic", tools::add_calibrate},
-    {"Look at files and tables", tools::add_inspect},
-    {"Look at files and tables", tools::add_list},
-    {"Look at files and tables", tools::add_report},
-    {"Look at files and tables", tools::add_completion},
-    {"Look at files and tables", tools::add_man},
+    {"Judge outputs", "gate", tools::add_gate},
+    {"Judge outputs", "trial", tools::add_trial},
+    {"Judge outputs", "compare", tools::add_compare},
+    {"Judge outputs", "regate", tools::add_regate},
+    {"Judge outputs", "join", tools::add_join},
+    {"Judge outputs", "repro", tools::add_repro},
+    {"Make data", "generate", tools::add_generate},
+    {"Make data", "golden", tools::add_golden},
+    {"Make data", "emulate", tools::add_emulate},
+    {"Make data", "probes", tools::add_probes},
+    {"Make data", "pack", tools::add_pack},
+    {"Make data", "unpack", tools::add_unpack},
+    {"Break outputs, and measure what is detected", "inject", tools::add_inject},
+    {"Break outputs, and measure what is detected", "audit", tools::add_audit},
+    {"Break outputs, and measure what is detected", "campaign", tools::add_campaign},
+    {"Break outputs, and measure what is detected", "merge", tools::add_merge},
+    {"Break outputs, and measure what is detected", "replay", tools::add_replay},
+    {"Understand arithmetic", "identify", tools::add_identify},
+    {"Understand arithmetic", "study", tools::add_study},
+    {"Understand arithmetic", "calibrate", tools::add_calibrate},
+    {"Look at files and tables", "inspect", tools::add_inspect},
+    {"Look at files and tables", "list", tools::add_list},
+    {"Look at files and tables", "report", tools::add_report},
+    {"Look at files and tables", "completion", tools::add_completion, true},
+    {"Look at files and tables", "man", tools::add_man, true},
 };
 
 }  // namespace
@@ -89,11 +93,14 @@ std::vector<std::string> tools::own_words(std::vector<std::string> arguments) {
   return arguments;
 }
 
-void tools::add_commands(Context& context) {
+void tools::add_commands(Context& context, std::string_view word) {
+  const Command* const named = find_row(kCommands, word, &Command::name);
+  const bool adds_all = named == nullptr || named->needs_others;
   for (const Command& row : kCommands) {
+    if (!adds_all && &row != named) continue;
     row.add(context);
     CLI::App* command = context.app.get_subcommands({}).back();
-    command->group(row.heading);
+    command->group(std::string(row.heading));
     command->add_flag("-q,--quiet", context.quiet,
                       "Print only a summary line. -qq prints only errors.");
     context.add_flag(command, "--trust", context.trust,
@@ -154,7 +161,7 @@ int run(int argc, char** argv) {
   }
   const int own = own_arguments(argc, argv);
   if (own < argc) context.behind_dashes.assign(argv + own + 1, argv + argc);
-  tools::add_commands(context);
+  tools::add_commands(context, argc > 1 ? argv[1] : "");
   return tools::run_command_line(context,
                                  tools::own_words(std::vector<std::string>(argv + 1, argv + own)));
 }

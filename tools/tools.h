@@ -92,8 +92,10 @@ void add_list(Context& context);
 void add_completion(Context& context);
 void add_man(Context& context);
 
-// Adds all subcommands, with the options that every subcommand has.
-void add_commands(Context& context);
+// Adds the subcommands, with the options that every subcommand has. If the word names one of them,
+// only this one is added, because the options of all of them take longer to make than many commands
+// run. completion and man are added with all others, which they list.
+void add_commands(Context& context, std::string_view word);
 // Returns the arguments in a form for CLI11. `--abft` may be followed by a threshold or not, and
 // must not take a file name for a threshold.
 std::vector<std::string> own_words(std::vector<std::string> arguments);
