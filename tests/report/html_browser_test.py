@@ -313,9 +313,16 @@ class Page(unittest.TestCase):
         if not (self.folder / name).exists():
             golden = matrix(4, 8)
             right, wrong = np.nextafter(golden, np.float32(9)), off(golden, np.s_[1, :])
-            write(self.folder / name,
-                  [(f"model/layer{i}/{'fwd' if i % 2 else 'bwd'}", f"op{i % 40}", golden,
-                    {"npu": wrong if i % 50 == 7 else right}) for i in range(count)])
+            kinds = [(i % 40, i % 50 == 7) for i in range(count)]
+            write(self.folder / name, [(f"kind/{op}_{is_wrong}", f"op{op}", golden, {"npu": wrong if is_wrong else right})
+                                       for op, is_wrong in sorted(set(kinds))])
+            # HDF5 copies a case in a tenth of the time that h5py needs to make it.
+            with h5py.File(self.folder / name, "r+") as file:
+                model = file.create_group("cases/model")
+                made = {kind: file["cases/kind/%d_%s" % kind] for kind in set(kinds)}
+                for i, kind in enumerate(kinds):
+                    model.copy(made[kind], f"layer{i}/{'fwd' if i % 2 else 'bwd'}")
+                del file["cases/kind"]
         return name
 
     def check_many(self, bound, failed, limit):
