@@ -64,10 +64,10 @@ TEST_F(TrialCommand, EachWrongProgramHasItsFinding) {
 }
 
 TEST_F(TrialCommand, AHangIsAFinding) {
-  const Ran ran = trial("hang", "--timeout 2 --on 'x=float32[1,9]{*:1}'");
+  const Ran ran = trial("hang", "--timeout 1 --on 'x=float32[1,9]{*:1}'");
   EXPECT_THAT(ran, Exits(1));
   EXPECT_EQ(failure()["finding"], "hang");
-  EXPECT_THAT(failure()["text"].get<std::string>(), StartsWith("the program was ended after 2 s"));
+  EXPECT_THAT(failure()["text"].get<std::string>(), StartsWith("the program was ended after 1 s"));
 }
 
 TEST_F(TrialCommand, AReducedInputRepeatsTheFailure) {
@@ -272,11 +272,11 @@ TEST_F(TrialCommand, AChangedInputFileIsAFinding) {
 
 // A time of an option has a unit, or is a number of seconds.
 TEST_F(TrialCommand, TimesHaveTheSameUnits) {
-  for (const char* time : {"1s", "1000ms", "1", "1.0"}) {
+  for (const char* time : {"0.2s", "200ms", "0.2", "0.20"}) {
     const Ran ran = trial("hang", std::string("--timeout ") + time + " --on 'x=float32[1,9]{*:1}'");
     EXPECT_THAT(ran, Exits(1));
     EXPECT_THAT(failure()["text"].get<std::string>(),
-                StartsWith("the program was ended after 1 s"));
+                StartsWith("the program was ended after 0.2 s"));
     EXPECT_THAT(failure()["repeat"].get<std::string>(),
                 HasSubstr(std::string(" --timeout ") + time + " "));
   }
