@@ -22,8 +22,9 @@ class TrialCommand : public ProgramTest {
   // Tries a way of the script with small inputs.
   Ran trial(const std::string& way, const std::string& options = "",
             const std::string& places = "{inputs} {output}") const {
-    return run("assay trial softmax --rank 1-2 --max-elements 40 --shrink-time 2s --json r.json " +
-               options + " -- " + kScript + way + " " + places);
+    return run(
+        "assay trial softmax --rank 1-2 --max-elements 40 --shrink-time 200ms --json r.json " +
+        options + " -- " + kScript + way + " " + places);
   }
   nlohmann::json failure() const { return json("r.json")["failures"][0]; }
 };
