@@ -319,8 +319,10 @@ class _Torch:
                 return "wrong", f"the output is on {value.device}, and the inputs are on {self.device}"
             value = self.resolve_neg(self.resolve_conj(self.contiguous(self.cpu(self.detach(value)))))
             name = str(value.dtype).replace("torch.", "")
-            flat = self.numpy(self.view(self.reshape(value, (-1,)), self.uint8)) if value.dtype is not self.bool \
-                else self.numpy(self.reshape(value, (-1,))).view("uint8")
+            # A contiguous tensor of one element may have any stride, and view() to bytes takes only the stride 1.
+            flat = self.as_strided(self.reshape(value, (-1,)), (value.numel(),), (1,))
+            flat = self.numpy(self.view(flat, self.uint8)) if value.dtype is not self.bool \
+                else self.numpy(flat).view("uint8")
             return "done", (flat, name, tuple(value.shape))
 
 
