@@ -39,11 +39,13 @@ class Result:
     def __init__(self, kernel):
         self.kernel, self.pieces = kernel, 0
         self.passed = self.listed = self.not_judged = self.not_supported = 0
-        self.seconds, self.failure, self.text, self.was_cut = 0.0, "", "", False
+        self.seconds, self.processor_seconds = 0.0, 0.0
+        self.failure, self.text, self.was_cut = "", "", False
 
     def add(self, piece):
         self.pieces += 1
         self.seconds += piece["seconds"]
+        self.processor_seconds += piece["processor_seconds"]
         self.was_cut = self.was_cut or piece["was_cut"]
         counts = piece["counts"]
         self.passed += counts["random"]["passed"]
@@ -80,9 +82,9 @@ def try_piece(kernel, draws, seed, calls, connection):
         finding = report.failures[0].finding if report.failures else \
             "no verdict" if report.outcome != "pass" and not report.was_interrupted else ""
         connection.send({"counts": report.counts, "finding": finding, "text": report.text if finding else "",
-                         "was_cut": report.was_interrupted})
+                         "was_cut": report.was_interrupted, "processor_seconds": time.process_time()})
     except KeyboardInterrupt:
-        connection.send(None)
+        connection.send({"was_cut": True})
     except BaseException:
         connection.send({"error": traceback.format_exc()})
 
@@ -119,7 +121,7 @@ class Running:
         is_hanging = now - self.last_change > (10 if self.was_ended else most_seconds)
         if not self.connection.poll(0) and self.process.is_alive() and not is_hanging:
             return None
-        piece = {"counts": NO_COUNTS, "finding": "", "text": "", "was_cut": False}
+        piece = {"counts": NO_COUNTS, "finding": "", "text": "", "was_cut": False, "processor_seconds": 0.0}
         try:
             message = self.connection.recv() if self.connection.poll(0) else {}
         except EOFError:  # the process ended without a message
@@ -128,9 +130,7 @@ class Running:
             self.process.kill()
         self.process.join()
         where = f"call {self.calls.value:,} of the trial of {self.draws:,} draws with seed={self.seed}"
-        if message is None:
-            piece["was_cut"] = True
-        elif "error" in message:
+        if "error" in message:
             piece.update(finding="error of the trial", text=message["error"])
         elif message:
             piece.update(message)
@@ -288,9 +288,10 @@ def main(arguments=None):
     for kernel, why in not_run:
         print(f"{kernel.name:28} {kernel.op:16} not run: {why}")
     seconds = time.monotonic() - begin
-    passed = sum(result.passed for result in results)
-    print(f"{sentence(results)}\n{seconds:.1f} s, {passed / max(sum(result.seconds for result in results), 1e-9):.0f} draws "
-          "per second and process")
+    processor = sum(result.processor_seconds for result in results)
+    draws = sum(result.passed + result.listed + result.not_judged for result in results)
+    print(f"{sentence(results)}\n{seconds:.1f} s, {processor:.1f} s of processor time, {draws / max(processor, 1e-9):.0f} draws "
+          "per second of it")
     if options.table:
         options.table.write_text(table(results, not_run))
     return 1 if any(result.outcome() not in ("pass", "not run") for result in results) else 0

@@ -127,6 +127,7 @@ def sum_of_blocks(x, count=64):
 
 def sum_of_lanes(x, count=8):
     """Adds elements whose numbers are equal modulo `count`, and the lanes by halves."""
+    count = max(min(count, x.shape[-1]), 1)
     return sum_by_halves(sum_in_order(np.swapaxes(shifted(x, count), -1, -2)))
 
 
@@ -157,6 +158,7 @@ def sum_by_kahan(x, count=64):
 
 def sum_by_neumaier(x, count=64):
     """Adds lanes with Neumaier's compensation, whose rest is added last."""
+    count = max(min(count, x.shape[-1]), 1)
     blocks = shifted(x, count)
     total = np.zeros((*x.shape[:-1], count), x.dtype)
     rest = np.zeros_like(total)
@@ -397,9 +399,7 @@ def scaled_matmul_double(a, b, scale_a, scale_b, a_scaling="tensor", b_scaling="
     return (x @ y).astype(np.float32)
 
 
-# The operator's page says that products of int8 with a scale that is constant along K are added in int32, so only blocks of
-# K are added in float32 here.
-@honest("scaled_matmul", "products of 128 terms, scaled and added", "int8 float16", parameters={"a_scaling": "1x128"})
+@honest("scaled_matmul", "products of 128 terms, scaled and added", "int8 float16")
 def scaled_matmul_by_blocks(a, b, scale_a, scale_b, a_scaling="tensor", b_scaling="tensor"):
     sa = np.broadcast_to(scales_by_element(scale_a.astype(np.float32), a_scaling, a.shape), a.shape)
     sb = np.broadcast_to(scales_by_element(scale_b.astype(np.float32), b_scaling, b.shape, True), b.shape)
@@ -415,6 +415,13 @@ def scaled_matmul_int32(a, b, scale_a, scale_b, transpose_b=False):
     x, y = operands(a.astype(np.int32), b.astype(np.int32), False, transpose_b)
     sb = scale_b.astype(np.float32).reshape(*b.shape[:-2], 1, y.shape[-1])
     return (x @ y).astype(np.float32) * (scale_a.astype(np.float32).reshape(()) * sb)
+
+
+@honest("scaled_matmul", "operands scaled first, in float32", "int8 float16")
+def scaled_matmul_of_scaled(a, b, scale_a, scale_b, a_scaling="tensor", b_scaling="tensor"):
+    x = a.astype(np.float32) * scales_by_element(scale_a.astype(np.float32), a_scaling, a.shape)
+    y = b.astype(np.float32) * scales_by_element(scale_b.astype(np.float32), b_scaling, b.shape, True)
+    return x @ y
 
 
 def torch_scales(scale, scaling, x, across=False):
@@ -464,7 +471,7 @@ def next_power(scale):
     return np.ldexp(np.ones_like(scale), np.where(mantissa == 0.5, exponent - 1, exponent))
 
 
-@honest("quantize", "block by block in float32", "float32 float16", output_dtype="int8")
+@honest("quantize", "block by block in float32", "float32 float16", output_dtype="int8", max_elements=4096)
 def quantize_by_blocks(x, scaling="tensor", scales="free"):
     y = np.zeros(x.shape, np.int8)
     for block in blocks_of(x, scaling):
@@ -490,7 +497,7 @@ def quantize_double(x, scaling="tensor", scales="free"):
     return np.rint(double(x) / (next_power(scale) if scales == "power_of_two" else scale)).astype(np.int8)
 
 
-@honest("quantize", "multiplied by the inverse of the scale", "float32 float16", output_dtype="int8")
+@honest("quantize", "multiplied by the inverse of the scale", "float32 float16", output_dtype="int8", max_elements=4096)
 def quantize_by_inverse(x, scaling="tensor"):
     y = np.zeros(x.shape, np.int8)
     for block in blocks_of(x, scaling):
@@ -520,7 +527,7 @@ def dequantize_float32(x, scale, scaling="tensor"):
     return x.astype(np.float32) * scales_by_element(scale.astype(np.float32), scaling, x.shape)
 
 
-@honest("dequantize", "float64, block by block", "int8 float16")
+@honest("dequantize", "float64, block by block", "int8 float16", max_elements=4096)
 def dequantize_by_blocks(x, scale, scaling="tensor"):
     y = np.zeros(x.shape, np.float64)
     flat = double(scale).reshape(-1)
@@ -536,75 +543,82 @@ def dequantize_torch(x, scale, scaling="tensor"):
 
 # deform_roi_pool
 
-def regions(rois, offset, pooled_height, pooled_width, spatial_scale, sampling_ratio, gamma):
-    """Yields, for each bin of each region, its image and the coordinates of its samples."""
-    for n, (image, *corners) in enumerate(double(rois)):
-        x1, y1, x2, y2 = (corner * spatial_scale - 0.5 for corner in corners)
-        width, height = x2 - x1, y2 - y1
-        bin_w, bin_h = width / pooled_width, height / pooled_height
-        count_h = sampling_ratio if sampling_ratio > 0 else max(math.ceil(bin_h), 0)
-        count_w = sampling_ratio if sampling_ratio > 0 else max(math.ceil(bin_w), 0)
-        for i in range(pooled_height):
-            for j in range(pooled_width):
-                dx = 0 if offset is None else gamma * width * float(offset[n, 0, i, j])
-                dy = 0 if offset is None else gamma * height * float(offset[n, 1, i, j])
-                y = y1 + dy + i * bin_h + (np.arange(count_h) + 0.5) * bin_h / max(count_h, 1)
-                x = x1 + dx + j * bin_w + (np.arange(count_w) + 0.5) * bin_w / max(count_w, 1)
-                yield (n, i, j), int(image), y, x
+class Region:
+    """The samples of one region: rows (PH, PW, gh) and columns (PH, PW, gw) of an image."""
+
+    def __init__(self, roi, offset, height, width, scale, ratio, gamma):
+        x1, y1, x2, y2 = (corner * scale - 0.5 for corner in roi[1:])
+        self.image = int(roi[0])
+        bin_w, bin_h = (x2 - x1) / width, (y2 - y1) / height
+        gh = ratio if ratio > 0 else max(math.ceil(bin_h), 0)
+        gw = ratio if ratio > 0 else max(math.ceil(bin_w), 0)
+        dx, dy = (0, 0) if offset is None else (gamma * (x2 - x1) * offset[0], gamma * (y2 - y1) * offset[1])
+        first_row = y1 + dy + np.arange(height)[:, None] * bin_h + np.zeros((height, width))
+        first_column = x1 + dx + np.arange(width)[None, :] * bin_w + np.zeros((height, width))
+        self.rows = first_row[..., None] + (np.arange(gh) + 0.5) * bin_h / max(gh, 1)
+        self.columns = first_column[..., None] + (np.arange(gw) + 0.5) * bin_w / max(gw, 1)
+        self.count = max(gh * gw, 1)
+
+
+def regions_of(rois, offset, *parameters):
+    rois, offset = rois.astype(np.float64), [None] * len(rois) if offset is None else offset.astype(np.float64)
+    return [Region(roi, of, *parameters) for roi, of in zip(rois, offset)]
 
 
 def hats(at, size):
     """Returns the weights of the pixels of one side for each sample: hat functions of their distance."""
     is_inside = (at >= -1) & (at <= size)
     near = np.clip(at, 0, size - 1)
-    return np.maximum(1 - np.abs(near[:, None] - np.arange(size)), 0) * is_inside[:, None]
+    return np.maximum(1 - np.abs(near[..., None] - np.arange(size)), 0) * is_inside[..., None]
 
 
-@honest("deform_roi_pool", "weights of rows times image times weights of columns", "float32 float16")
+@honest("deform_roi_pool", "weights of rows times image times weights of columns", "float32 float16", max_elements=2048)
 def roi_by_weights(input, rois, pooled_height, pooled_width, offset=None, spatial_scale=1.0, sampling_ratio=0, gamma=0.1):
     y = np.zeros((rois.shape[0], input.shape[1], pooled_height, pooled_width))
-    for (n, i, j), image, rows, columns in regions(rois, offset, pooled_height, pooled_width, spatial_scale,
-                                                   sampling_ratio, gamma):
-        by_row, by_column = hats(rows, input.shape[2]).sum(0), hats(columns, input.shape[3]).sum(0)
-        y[n, :, i, j] = by_row @ double(input[image]) @ by_column / max(rows.size * columns.size, 1)
+    for n, one in enumerate(regions_of(rois, offset, pooled_height, pooled_width, spatial_scale, sampling_ratio, gamma)):
+        by_row, by_column = hats(one.rows, input.shape[2]).sum(-2), hats(one.columns, input.shape[3]).sum(-2)
+        rows_of_bins = np.tensordot(by_row, double(input[one.image]), (-1, 1))  # PH, PW, C, W
+        y[n] = np.einsum("ijcw,ijw->cij", rows_of_bins, by_column) / one.count
     return y.astype(input.dtype)
 
 
-@honest("deform_roi_pool", "four pixels of each sample", "float32 float16")
+@honest("deform_roi_pool", "four pixels of each sample", "float32 float16", max_elements=2048)
 def roi_by_pixels(input, rois, pooled_height, pooled_width, offset=None, spatial_scale=1.0, sampling_ratio=0, gamma=0.1):
     high, broad = input.shape[2:]
     y = np.zeros((rois.shape[0], input.shape[1], pooled_height, pooled_width))
-    for (n, i, j), image, rows, columns in regions(rois, offset, pooled_height, pooled_width, spatial_scale,
-                                                   sampling_ratio, gamma):
-        row, col = (grid.reshape(-1) for grid in np.meshgrid(rows, columns, indexing="ij"))
+    for n, one in enumerate(regions_of(rois, offset, pooled_height, pooled_width, spatial_scale, sampling_ratio, gamma)):
+        row, col = np.broadcast_arrays(one.rows[..., :, None], one.columns[..., None, :])
         is_inside = (row >= -1) & (row <= high) & (col >= -1) & (col <= broad)
         row, col = np.clip(row, 0, high - 1), np.clip(col, 0, broad - 1)
         top, left = np.floor(row).astype(int), np.floor(col).astype(int)
         bottom, right = np.minimum(top + 1, high - 1), np.minimum(left + 1, broad - 1)
         down, across = row - top, col - left
-        pixels = double(input[image])
+        pixels = double(input[one.image])
         samples = pixels[:, top, left] * (1 - down) * (1 - across) + pixels[:, top, right] * (1 - down) * across + \
             pixels[:, bottom, left] * down * (1 - across) + pixels[:, bottom, right] * down * across
-        y[n, :, i, j] = (samples * is_inside).sum(-1) / max(rows.size * columns.size, 1)
+        y[n] = (samples * is_inside).sum((-1, -2)) / one.count
     return y.astype(input.dtype)
 
 
-@honest_torch("deform_roi_pool", "F.grid_sample in float64", "float32 float16")
+@honest_torch("deform_roi_pool", "F.grid_sample in float64", "float32 float16", max_elements=2048)
 def roi_torch_grid_sample(input, rois, pooled_height, pooled_width, offset=None, spatial_scale=1.0, sampling_ratio=0,
                           gamma=0.1):
     high, broad = input.shape[2:]
     y = torch.zeros(rois.shape[0], input.shape[1], pooled_height, pooled_width, dtype=torch.float64)
-    for (n, i, j), image, rows, columns in regions(rois.double().numpy(), offset, pooled_height, pooled_width,
-                                                   spatial_scale, sampling_ratio, gamma):
-        if rows.size * columns.size == 0:
+    for n, one in enumerate(regions_of(rois.numpy(), None if offset is None else offset.numpy(), pooled_height,
+                                       pooled_width, spatial_scale, sampling_ratio, gamma)):
+        rows, columns = torch.from_numpy(one.rows), torch.from_numpy(one.columns)
+        gh, gw = rows.shape[-1], columns.shape[-1]
+        if gh * gw == 0:
             continue
-        at_h, at_w = torch.from_numpy(rows), torch.from_numpy(columns)
-        inside = ((at_h >= -1) & (at_h <= high))[:, None] & ((at_w >= -1) & (at_w <= broad))[None, :]
+        inside = ((rows >= -1) & (rows <= high))[..., :, None] & ((columns >= -1) & (columns <= broad))[..., None, :]
         # With align_corners, -1 and 1 are the centres of the first and the last pixel.
-        grid = torch.stack([(at_w * 2 / max(broad - 1, 1) - 1).expand(len(at_h), -1),
-                            (at_h * 2 / max(high - 1, 1) - 1)[:, None].expand(-1, len(at_w))], -1)
-        samples = F.grid_sample(input[image:image + 1].double(), grid[None], padding_mode="border", align_corners=True)[0]
-        y[n, :, i, j] = (samples * inside).sum((-1, -2)) / (len(at_h) * len(at_w))
+        grid = torch.stack([(columns * 2 / max(broad - 1, 1) - 1)[..., None, :].expand(-1, -1, gh, -1),
+                            (rows * 2 / max(high - 1, 1) - 1)[..., :, None].expand(-1, -1, -1, gw)], -1)
+        samples = F.grid_sample(input[one.image:one.image + 1].double(), grid.reshape(1, -1, gw, 2),
+                                padding_mode="border", align_corners=True)
+        samples = samples.reshape(-1, *inside.shape) * inside
+        y[n] = samples.sum((-1, -2)) / one.count
     return y.to(input.dtype)
 
 
@@ -895,6 +909,12 @@ def sigmoid_by_logarithms(x):
     return np.exp(-np.logaddexp(0, -double(x))).astype(x.dtype)
 
 
+@honest("sigmoid", "1 / (1 + exp(-x)) in float32 or wider")
+def sigmoid_plain(x):
+    wider = wide(x)
+    return (wider.dtype.type(1) / (wider.dtype.type(1) + np.exp(-wider))).astype(x.dtype)
+
+
 @honest_torch("sigmoid", "torch.sigmoid in float32 or wider")
 def sigmoid_torch(x):
     return torch.sigmoid(wide_tensor(x)).to(x.dtype)
@@ -910,6 +930,12 @@ def silu_double(x):
 def silu_by_sigmoid(x):
     e = np.exp(-np.abs(double(x)))
     return (double(x) * np.where(x < 0, e / (1 + e), 1 / (1 + e))).astype(x.dtype)
+
+
+@honest("silu", "x / (1 + exp(-x)) in float32 or wider")
+def silu_plain(x):
+    wider = wide(x)
+    return (wider / (wider.dtype.type(1) + np.exp(-wider))).astype(x.dtype)
 
 
 @honest_torch("silu", "F.silu in float32 or wider")
@@ -1152,7 +1178,7 @@ def softmax_by_inverse(x, axis=-1):
     return np.moveaxis(e * (line.dtype.type(1) / sum_in_order(e)[..., None]), -1, axis).astype(x.dtype)
 
 
-@honest("softmax", "sums of lanes, from the last row to the first")
+@honest("softmax", "sums of lanes, from the last row to the first", max_elements=4096)
 def softmax_of_rows(x):
     rows = wide(x).reshape(-1, x.shape[-1]) if x.size else wide(x).reshape(0, x.shape[-1])
     y = np.empty_like(rows)
@@ -1185,11 +1211,12 @@ def softmax_torch_by_steps(x, axis=-1):
 def welford(line, count=64):
     """Returns mean, sum of squared differences and number of elements of lines, by Welford in lanes and Chan's merging."""
     n = line.shape[-1]
+    count = min(count, 1 << max(n - 1, 0).bit_length())  # lanes are merged by halves
     blocks = shifted(line, count)
     mean, squares = np.zeros((*line.shape[:-1], count), line.dtype), np.zeros((*line.shape[:-1], count), line.dtype)
     counts = np.zeros(count, line.dtype)
     for i in range(blocks.shape[-2]):
-        is_there = np.arange(i * count, (i + 1) * count) < n
+        is_there = (np.arange(i * count, (i + 1) * count) < n).astype(line.dtype)
         counts = counts + is_there
         apart = (blocks[..., i, :] - mean) * is_there
         mean = mean + apart / np.maximum(counts, 1)
@@ -1241,6 +1268,15 @@ def layernorm_welford(x, weight=None, bias=None, axis=-1, eps=1e-5):
     line = np.moveaxis(double(x), axis, -1)
     mean, squares, count = welford(line)
     y = (line - mean[..., None]) / np.sqrt(squares / max(count, 1) + eps)[..., None]
+    return np.moveaxis(scaled_and_shifted(y, weight, bias, -1), -1, axis).astype(x.dtype)
+
+
+@honest("layernorm", "Welford in 64 lanes, in float32")
+def layernorm_welford_float32(x, weight=None, bias=None, axis=-1, eps=1e-5):
+    line = np.moveaxis(wide(x), axis, -1)
+    mean, squares, _ = welford(line)
+    one, n = line.dtype.type(1), line.dtype.type(max(line.shape[-1], 1))
+    y = (line - mean[..., None]) * (one / np.sqrt(squares / n + line.dtype.type(eps)))[..., None]
     return np.moveaxis(scaled_and_shifted(y, weight, bias, -1), -1, axis).astype(x.dtype)
 
 

@@ -244,7 +244,7 @@ Tensor scaled_matmul_bounds(const Case& c, const Machine& machine, int threads) 
   const double n = (stretches + 3) * 0x1p-24, roundings = n / (1 - n);
   // If no machine is named, a kernel may also apply the scales to the operands before it
   // multiplies.
-  const bool any = is_any_machine(machine) && !p.integers;
+  const bool any = is_any_machine(machine);
   const double first_n = (static_cast<double>(s.k) + stretches + 4) * 0x1p-24;
   std::vector<double> bounds;
   Unbounded unbounded;
@@ -365,7 +365,7 @@ ExpectedErrors scaled_matmul_errors(const Case& c, const Machine& machine, int t
       }
     }
     for (std::size_t i = 0; i < count; ++i) set_error(errors, i, sums[i]);
-    if (any && !p.integers) raise_to_scaled_operands(c, p, batch, threads, errors);
+    if (any) raise_to_scaled_operands(c, p, batch, threads, errors);
     all.append(errors);
   }
   return all;
