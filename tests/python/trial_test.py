@@ -105,6 +105,9 @@ def right_of_torch():
     def wide_matmul(a, b):
         return (a.float() @ b.float()).to(a.dtype)
 
+    def strided_sum(x):
+        return torch.cumsum(x, -1)[..., -1]  # one row gives a tensor of one element whose stride is the row's length
+
     # On the CPU, PyTorch 1.13 rounds what softmax computes on the way to bfloat16 unless the axis is the last one, and the
     # sums of a bfloat16 matrix with one row. oneDNN's gelu is off by up to 5 ulp. Trials find all three.
     two = {"dtypes": [torch.float32, "bfloat16"], "parameters": {"axis": -1}}
@@ -116,7 +119,8 @@ def right_of_torch():
             (F.gelu, "gelu", {"rtol": 1e-6, "atol": 1e-6}), (torch.sum, "reduce_sum", {}),
             (attend, "attention", {"framework": "torch"}),
             (torch.exp, "exp", {"dtypes": ["float32", "float64", "bfloat16"]}), (torch.exp, "exp", {"out": True}),
-            (F.silu, "silu", {}), (torch.sigmoid, "sigmoid", {})]
+            (F.silu, "silu", {}), (torch.sigmoid, "sigmoid", {}),
+            (strided_sum, "reduce_sum", {"framework": "torch", "parameters": {"axis": -1}, "nonempty": True})]
 
 
 class Right(TestCase):

@@ -159,24 +159,27 @@ def pieces_of(options, results):
 
 
 def run(options, results):
-    """Runs all pieces. Prints the line of a kernel after its last piece."""
+    """Runs all pieces. Prints the line of a kernel after its last piece, or after a finding."""
     begin = time.monotonic()
     waiting, running = pieces_of(options, results), []
     left = collections.Counter(result.kernel.name for result, _, _ in waiting)
 
+    shown = set()
+
+    def count(result):
+        """Counts that a piece needs no more time."""
+        left[result.kernel.name] -= 1
+        if (left[result.kernel.name] == 0 or result.failure) and result.kernel.name not in shown:
+            shown.add(result.kernel.name)
+            print(result.line(), flush=True)
+            if result.failure:
+                print(result.text, flush=True)
+
     def drop_waiting():
         for result, _, _ in waiting:
             result.was_cut = True
-            left[result.kernel.name] -= 1
+            count(result)
         waiting.clear()
-
-    def finish(one, piece):
-        one.result.add(piece)
-        left[one.result.kernel.name] -= 1
-        if left[one.result.kernel.name] == 0:
-            print(one.result.line(), flush=True)
-            if one.result.failure:
-                print(one.result.text, flush=True)
 
     is_over = False
     while waiting or running:
@@ -189,14 +192,15 @@ def run(options, results):
             while waiting and len(running) < options.jobs:
                 result, draws, seed = waiting.popleft()
                 if result.failure:  # what else would be found is not looked for
-                    left[result.kernel.name] -= 1
+                    count(result)
                     continue
                 running.append(Running(result, draws, seed))
             for one in list(running):
                 piece = one.look(options.call_seconds)
                 if piece is not None:
                     running.remove(one)
-                    finish(one, piece)
+                    one.result.add(piece)
+                    count(one.result)
             time.sleep(0.01)
         except KeyboardInterrupt:  # the terminal interrupts the other processes, too
             is_over = True
@@ -282,9 +286,6 @@ def main(arguments=None):
     results = [Result(one) for one in kernels if not one.why_not()]
     begin = time.monotonic()
     run(options, results)
-    for result in results:
-        if result.outcome() == "not run":
-            print(f"{result.kernel.name:28} {result.kernel.op:16} not run: time limit")
     for kernel, why in not_run:
         print(f"{kernel.name:28} {kernel.op:16} not run: {why}")
     seconds = time.monotonic() - begin

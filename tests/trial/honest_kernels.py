@@ -1064,9 +1064,15 @@ def mean_by_halves(x, axis=None):
     return (sum_by_halves(line) / line.dtype.type(line.shape[-1])).astype(x.dtype)
 
 
-@honest("reduce_mean", "a running mean in 64 lanes, in float64", "float32 float16", nonempty=True)
+@honest("reduce_mean", "each element times the inverse, then added", nonempty=True)
+def mean_of_scaled(x, axis=None):
+    line = lines(wide(x), axis)
+    return sum_by_halves(line * (line.dtype.type(1) / line.dtype.type(line.shape[-1]))).astype(x.dtype)
+
+
+@honest("reduce_mean", "a running mean in 64 lanes, in float32 or wider", nonempty=True)
 def mean_running(x, axis=None):
-    line = double(lines(x, axis))
+    line = lines(wide(x), axis)
     # A running mean cannot leave an infinity again, so infinities and NaN are added as they are.
     plain = line.sum(-1)
     return np.where(np.isfinite(plain), welford(line)[0], plain).astype(x.dtype)
@@ -1418,6 +1424,12 @@ def attention_flash(q, k, v, causal=False, scale=None):
 def attention_by_exp2(q, k, v, causal=False, scale=None):
     return attention_by_tiles(double(q), double(k), double(v), causal, scale_of(q, scale) * math.log2(math.e), 64,
                               np.exp2).astype(q.dtype)
+
+
+@honest("attention", "tiles of 32 keys with powers of two in float32, as FlashAttention", "float32 float16")
+def attention_flash_by_exp2(q, k, v, causal=False, scale=None):
+    factor = np.float32(scale_of(q, scale) * math.log2(math.e))
+    return attention_by_tiles(wide(q), wide(k), wide(v), causal, factor, 32, np.exp2).astype(q.dtype)
 
 
 @honest("attention", "two halves of the keys, merged last, as flash decoding")

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <utility>
 #include <vector>
 
@@ -108,6 +109,35 @@ ChanceWeights chance_weights(const Attention& a, const ChanceUnit& unit, const d
   return w;
 }
 
+// Raises the expected errors of one matrix of scores to those of kernels that multiply q or k by
+// the scale, by its root, or by the scale and log2(e), before they multiply q and k. The operands
+// are then rounded, so that sums of whole numbers are rounded, too.
+void raise_to_scaled_operands(const Case& c, const Machine& machine, const DotModel& model,
+                              const Attention& a, std::int64_t rows, std::vector<double> q,
+                              std::vector<double> k, int threads, ExpectedErrors& scores) {
+  const double factor = std::abs(a.scale) * std::numbers::log2e, root = std::sqrt(factor);
+  if (!(root > 0) || !std::isfinite(root)) return;
+  std::vector<double> scaled_q(q), scaled_k(k);
+  for (std::vector<double>* values : {&scaled_q, &scaled_k}) {
+    for (double& v : *values) v = round_to(format_named("float32"), v * root);
+  }
+  const ExpectedErrors sums = expected_sums(c, machine, model, format_named("float64"), rows,
+                                            a.keys, a.depth, finite_or_zero(std::move(scaled_q)),
+                                            finite_or_zero(std::move(scaled_k)), {}, threads);
+  for (std::vector<double>* values : {&q, &k}) {
+    for (double& v : *values) v *= v;
+  }
+  std::vector<double> squares(scores.variance.size(), 0.0);
+  exact_matmul(rows, a.keys, a.depth, q.data(), k.data(), squares.data(), threads);
+  // Variance of the rounding of two float32 operands, relative to the squared products.
+  const double of_operands = 2 * 0x1p-48 / 3;
+  for (std::size_t i = 0; i < squares.size(); ++i) {
+    scores.variance[i] = std::max(scores.variance[i],
+                                  sums.variance[i] / (factor * factor) + of_operands * squares[i]);
+    scores.drift[i] = std::max(scores.drift[i], sums.drift[i] / factor);
+  }
+}
+
 // A matrix whose rows are padded with zeros to a multiple of simd::kAveragedColumns.
 struct PaddedRows {
   std::int64_t width;
@@ -177,9 +207,13 @@ ExpectedErrors attention_errors(const Case& c, const Machine& machine, int threa
     const auto v = finite_or_zero(matrix_rows(c.input("v"), batch, 0, a.keys));
     std::vector<double> exact_scores(static_cast<std::size_t>(rows * a.keys), 0.0);
     exact_matmul(rows, a.keys, a.depth, q.data(), k.data(), exact_scores.data(), threads);
-    const ExpectedErrors scores =
+    ExpectedErrors scores =
         expected_sums(c, machine, model, format_named("float64"), rows, a.keys, a.depth,
                       finite_or_zero(q), finite_or_zero(k), {}, threads);
+    if (unit.any_order) {
+      raise_to_scaled_operands(c, machine, model, a, rows, finite_or_zero(q), finite_or_zero(k),
+                               threads, scores);
+    }
     std::vector<double> weights(static_cast<std::size_t>(rows * a.keys), 0.0);
     std::vector<ChanceWeights> by_row(static_cast<std::size_t>(rows));
     parallel_for(rows, threads, [&](std::int64_t i) {

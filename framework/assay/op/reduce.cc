@@ -363,10 +363,21 @@ ExpectedErrors reduce_errors(const Case& c, const Machine& machine, int threads)
     Uncertain result = unit.sum_of_exact(terms, mean ? nullptr : &output);
     if (mean) {
       result.divide_by(static_cast<double>(e.n));
-      // Without a machine, a kernel may multiply the sum by the rounded 1 / n.
-      if (unit.any_order && (e.n & (e.n - 1)) != 0) {
-        const double u = unit_roundoff(*unit.after);
-        result.variance += 2 * u * u / 3 * result.value * result.value;
+      // Without a machine, a kernel may multiply the sum by the rounded 1 / n. It may also divide
+      // each term by n before it adds them, or update a running mean, which rounds the difference
+      // of each term from the mean, and that difference over k. So sums of whole numbers are
+      // rounded, too.
+      if (unit.any_order && e.n > 1) {
+        const double u = unit_roundoff(*unit.after), n = static_cast<double>(e.n);
+        if ((e.n & (e.n - 1)) != 0) result.variance += 2 * u * u / 3 * result.value * result.value;
+        double of_terms = 0;
+        for (double& v : terms) {
+          const double size = (std::abs(v) + std::abs(result.value)) / n;
+          of_terms += 2 * u * u / 3 * size * size;
+          v /= n;
+        }
+        const Uncertain scaled = unit.sum_of_exact(terms, &output);
+        result.variance = std::max(result.variance, scaled.variance + of_terms);
       }
       if (unit.after != &output) result.round(after);
     }

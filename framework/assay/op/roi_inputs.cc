@@ -39,6 +39,9 @@ void generate_deform_roi_pool(const Recipe& recipe, Case& c) {
   check_sizes(recipe, c, 5, 5, "sizes N,C,H,W,n of at least 1");
   const std::vector<std::int64_t>& sizes = recipe.sizes;
   const std::int64_t images = sizes[0], rois = sizes[4];
+  if (std::ranges::any_of(sizes, [](std::int64_t size) { return size < 1; })) {
+    refuse_case(c.name, "the sizes N,C,H,W,n are {}; all must be at least 1", shape_text(sizes));
+  }
   c.inputs["input"] =
       recipe.draw_input("input", *recipe.dtype, {images, sizes[1], sizes[2], sizes[3]});
   std::vector<double> boxes(static_cast<std::size_t>(rois * 5));

@@ -30,15 +30,17 @@ constexpr std::pair<Layout, std::string_view> kLayouts[] = {{Layout::kContiguous
                                                             {Layout::kPadded, "padded"},
                                                             {Layout::kTransposed, "transposed"}};
 
-// Returns the kinds of an operator, separated by blanks: "product", "sum", "attention",
-// "exponential", "rounding", "pair" (of two inputs, element by element), "root" (of numbers that
-// are not negative) and "weighted" (x times a weight that vanishes for large -x).
+// Returns the kinds of an operator, separated by blanks: "product", "inner" (adds products of two
+// inputs), "sum", "attention", "exponential", "rounding", "pair" (of two inputs, element by
+// element), "root" (of numbers that are not negative) and "weighted" (x times a weight that
+// vanishes for large -x).
 std::string kinds_of(const Operator& op) {
   std::string kinds;
   const bool has_a = find_row(op.inputs, "a", &OperatorInput::name) != nullptr;
   const bool has_x = op.inputs.front().name == "x";
   const bool sums = op.expected_errors != nullptr && op.element_bounds != nullptr;
   if (op.product && has_a) kinds += "product ";
+  if ((op.product || sums) && has_a) kinds += "inner ";
   if (sums && has_x && op.inputs.size() <= 3) kinds += "sum ";
   if (op.attention) kinds += "attention ";
   if (op.name == "softmax") kinds += "exponential ";
@@ -378,7 +380,7 @@ void Drawing::set_values(Draw& draw, const ValueClass& values) const {
   const Format& output =
       stated == draw.recipe.attributes.end() ? dtype : format_named(attribute_text(stated->second));
   const std::string kinds = kinds_of(op_);
-  const bool multiplies = kinds.find("product") != std::string::npos ||
+  const bool multiplies = kinds.find("inner") != std::string::npos ||
                           kinds.find("attention") != std::string::npos ||
                           kinds.find("sum") != std::string::npos;
   const std::vector<std::int64_t>& sizes = draw.recipe.sizes;
