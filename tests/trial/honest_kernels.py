@@ -1027,10 +1027,11 @@ def sum_neumaier(x, axis=None):
     return sum_by_neumaier(lines(wide(x), axis)).astype(x.dtype)
 
 
-@honest("reduce_sum", "sorted by size, the smallest first")
-def sum_sorted(x, axis=None):
+# Sums of sorted terms are not here: docs/expected_error.md says that the theory of sums in any order does not cover them.
+@honest("reduce_sum", "the elements of even numbers, then those of odd ones")
+def sum_even_and_odd(x, axis=None):
     line = lines(wide(x), axis)
-    return sum_in_order(np.take_along_axis(line, np.argsort(np.abs(line), -1, kind="stable"), -1)).astype(x.dtype)
+    return sum_in_order(np.concatenate([line[..., ::2], line[..., 1::2]], -1)).astype(x.dtype)
 
 
 @honest("reduce_sum", "a product with ones, by BLAS", "float32 float64")

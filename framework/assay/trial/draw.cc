@@ -30,10 +30,9 @@ constexpr std::pair<Layout, std::string_view> kLayouts[] = {{Layout::kContiguous
                                                             {Layout::kPadded, "padded"},
                                                             {Layout::kTransposed, "transposed"}};
 
-// Returns the kinds of an operator, separated by blanks: "product", "inner" (adds products of two
-// inputs), "sum", "attention", "exponential", "rounding", "pair" (of two inputs, element by
-// element), "root" (of numbers that are not negative) and "weighted" (x times a weight that
-// vanishes for large -x).
+// Returns the kinds of an operator, separated by blanks: "product", "inner" (adds products), "sum",
+// "attention", "exponential", "rounding", "pair" (of two inputs, element by element), "root" (of
+// numbers that are not negative) and "weighted" (x times a weight that vanishes for large -x).
 std::string kinds_of(const Operator& op) {
   std::string kinds;
   const bool has_a = find_row(op.inputs, "a", &OperatorInput::name) != nullptr;
