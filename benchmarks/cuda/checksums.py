@@ -3,9 +3,10 @@
     python3 benchmarks/cuda/checksums.py [SIZE ...]
 
 Prints for bfloat16 products SIZE^3 the time of the product, of a copy that moves as many bytes as A, B and C have, and of
-the checks with and without kept sums of B, in shares of both. Each time is the best of several runs of calls that are
-started one after the other without waiting.
+the checks with and without kept sums of B, in shares of both. Each time is the best of several runs of 20 calls
+that are started one after the other without waiting. Calls check different products, as training does.
 """
+import itertools
 import sys
 import time
 
@@ -16,6 +17,9 @@ from assay._device import load_compiler
 
 # Thresholds, and the machine whose sums they expect; None is float32 in any order.
 CHECKS = (("rounding_variance,groups=0", None), ("rounding_variance,groups=0", "hopper"), ("v_abft", None), ("a_abft", None))
+
+
+PRODUCTS = 4  # which are checked in turn
 
 
 def best_us(function, calls=20, runs=5):
@@ -41,9 +45,11 @@ def main():
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, assay {assay.__version__}")
     for size in sizes:
         torch.manual_seed(1)
-        a, weight = (torch.randn(size, size, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+        many = [torch.randn(size, size, device="cuda", dtype=torch.bfloat16) for _ in range(PRODUCTS)]
+        weight = torch.randn(size, size, device="cuda", dtype=torch.bfloat16)
         for what, b in (("B", weight), ("B transposed", weight.t())):
-            c = a @ b
+            products = itertools.cycle([(a, a @ b) for a in many])
+            a, c = next(products)
             product = best_us(lambda: torch.mm(a, b, out=c))
             large = torch.empty(2**30, device="cuda", dtype=torch.int16)
             other = torch.empty_like(large)
@@ -59,6 +65,7 @@ def main():
                 kept = checksum.weights(b.data_ptr())
 
                 def check(weights=None):
+                    a, c = next(products)
                     checksum.start(a.data_ptr(), weights or checksum.weights(b.data_ptr()), c.data_ptr(), 1, findings, 0)
                 whole, cached = best_us(check), best_us(lambda: check(kept))
                 for name, us, bound in (("whole", whole, moved), ("kept sums of B", cached, kept_moved)):

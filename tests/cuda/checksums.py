@@ -12,6 +12,7 @@ import torch
 
 THRESHOLDS = ("rounding_variance,groups=0,confirm=0", "v_abft,confirm=0", "a_abft,confirm=0")
 DTYPES = ("bfloat16", "float16", "float32")
+MACHINE = "hopper"
 # batch, M, K, N
 SIZES = ((1, 256, 512, 384), (3, 33, 65, 47), (8, 128, 64, 128), (1, 1, 1000, 7), (1, 1024, 1024, 1024))
 
@@ -65,12 +66,12 @@ def main():
         a, b = matrices(dtype, size, transposed, mean)
         bias = torch.randn(size[3], device="cuda").to(a.dtype) if mean and size[0] == 1 else None
         model = Product()
-        with assay.torch.guard(model, threshold=threshold) as guard:
+        with assay.torch.guard(model, threshold=threshold, machine=MACHINE) as guard:
             with Wrong(size[1] - 1, bit):
                 c = model(a, b, bias)
         report = guard.report()
         host = assay.check_product(c.cpu(), a.cpu(), b.cpu(), None if bias is None else bias.cpu(),
-                                   threshold=threshold, machine=guard.machine)
+                                   threshold=threshold, machine=MACHINE)
         name = f"{dtype} {size} transposed={transposed} mean={mean} {threshold} bit={bit}"
         if not report.products:
             wrong.append(f"{name}: not checked: {report.left_out}")

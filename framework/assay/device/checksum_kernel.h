@@ -25,7 +25,7 @@ enum class Side : int { kA, kB, kC, kBias };
 
 constexpr U32 kProductThreads = 256;  // threads of a block
 constexpr int kRowsAtOnce = 4;        // rows of A and B that a thread reads at once
-constexpr int kCheckedAtOnce = 2;     // and rows of C
+constexpr int kCheckedAtOnce = 4;     // and rows of C
 constexpr int kMostAtOnce = 8;        // elements of neighboring columns that a thread reads at once
 constexpr int kRowLanes = 16;         // threads of a block that read the same columns
 
@@ -112,9 +112,9 @@ ASSAY_HERE double sign_of(double x) { return (x > 0 ? 1.0 : 0.0) - (x < 0 ? 1.0 
 // Returns the power of two at or below |x| for an unscaled x, at least the format's smallest normal
 // number.
 ASSAY_HERE double power_of(const ElementFormat& f, double unscaled) {
-  constexpr U32 kExponent = 0x7ff00000, kOne = U32{1} << kHighMantissa;
-  // The unscaled exponent of the smallest normal number is 1.
-  return from_high(greater(high_of(unscaled) & kExponent, kOne) + high_of(f.scale) - 1023 * kOne);
+  constexpr U32 kExponent = 0x7ff00000, kOne = U32{1023} << kHighMantissa;
+  const U32 up = high_of(scale_of(f)) - kOne, least = high_of(f.min_normal) - up;
+  return from_high(greater(high_of(unscaled) & kExponent, least) + up);
 }
 
 // Returns sum + x y. Devices round once.
@@ -181,11 +181,13 @@ ASSAY_HERE void finish(const ProductSpec& spec, Side side, U32 largest, Sums& to
 struct MatrixPlace {
   const void* data;
   I64 stride;  // from one row to the next, or from one column to the next
-  I64 inner, outer_stride, inner_stride;
+  U32 inner;
+  I64 outer_stride, inner_stride;
 };
 ASSAY_HERE const void* matrix_at(const MatrixPlace& place, const ElementFormat& f, I64 matrix) {
-  const I64 offset =
-      matrix / place.inner * place.outer_stride + matrix % place.inner * place.inner_stride;
+  const U32 outer = static_cast<U32>(matrix) / place.inner;
+  const U32 inner = static_cast<U32>(matrix) - outer * place.inner;
+  const I64 offset = outer * place.outer_stride + inner * place.inner_stride;
   return static_cast<const char*>(place.data) + offset * f.bytes;
 }
 
@@ -281,7 +283,7 @@ ASSAY_HERE void take_rows(const ProductSpec& spec, Side side, const SumsCall& ca
     offset[r] = (row + r < last ? row + r : last) * call.from.stride;
   }
   // A thread has kDeep packs of each row on their way from memory.
-  constexpr int kDeep = kRows == kCheckedAtOnce ? 4 : 2;
+  constexpr int kDeep = 2;
   const I64 whole = call.packed ? call.length / step * step : 0;
   const I64 stride = static_cast<I64>(call.lanes) * step;
   const double* const weights = side == Side::kA ? weights_of(spec, call, matrix) : nullptr;
@@ -314,7 +316,7 @@ ASSAY_HERE void take_rows(const ProductSpec& spec, Side side, const SumsCall& ca
     ASSAY_UNROLL
     for (int d = 0; d < kDeep; ++d) take_packs(at + d * stride, packs[d]);
   }
-  for (; kDeep > 1 && at < whole; at += stride) {
+  for (; at < whole; at += stride) {
     Pack packs[kRows];
     load_packs(at, packs);
     take_packs(at, packs);
@@ -371,10 +373,12 @@ struct RowPlace {
   bool inside;
 };
 ASSAY_HERE RowPlace row_place(const SumsCall& call, int rows_at_once, U64 block, U32 thread) {
-  const U64 index = block * kProductThreads + thread, lanes = static_cast<U64>(call.lanes);
-  const auto group = static_cast<I64>(index / lanes);
-  const I64 groups = (call.rows + rows_at_once - 1) / rows_at_once;
-  RowPlace at{group / groups, group % groups * rows_at_once, static_cast<int>(index % lanes), true};
+  const U32 lanes = static_cast<U32>(call.lanes), of_block = kProductThreads / lanes;
+  const U64 group = block * of_block + thread / lanes;
+  const U32 groups = static_cast<U32>((call.rows + rows_at_once - 1) / rows_at_once);
+  const U32 matrix = static_cast<U32>(group) / groups, in_matrix = static_cast<U32>(group) % groups;
+  RowPlace at{matrix, static_cast<I64>(in_matrix) * rows_at_once, static_cast<int>(thread % lanes),
+              true};
   if (at.matrix >= call.matrices) at = {0, 0, at.lane, false};  // it takes part in exchanges
   return at;
 }

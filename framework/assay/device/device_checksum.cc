@@ -89,7 +89,7 @@ Layout layout_of(const TensorView& v) {
   const std::vector<Dimension> batch = batch_of(v);
   MatrixPlace& place = call.from;
   call.matrices = matrices_of(v);
-  place.inner = batch.size() == 2 ? batch[1].size : 1;
+  place.inner = batch.size() == 2 ? static_cast<device::U32>(batch[1].size) : 1;
   place.outer_stride = batch.empty() ? 0 : batch[0].stride;
   place.inner_stride = batch.size() == 2 ? batch[1].stride : 0;
   call.rows = from_end(v.shape, 2);
@@ -134,13 +134,12 @@ std::string source_of(const ProductSpec& s) {
       "static_cast<ProductRule>({}), {}, {}}};\n",
       device::kChecksumText, device::text_of(s.a), device::text_of(s.b), device::text_of(s.c),
       device::text_of(s.bias), static_cast<int>(s.rule), s.own, s.truncates);
-  // The blocks of threads that a multiprocessor holds at once limit the registers of each thread.
-  const auto add = [&](std::string_view name, std::string_view call, std::string_view body,
-                       int blocks = 2) {
+  // A multiprocessor holds two blocks of threads, which limits the registers of each thread.
+  const auto add = [&](std::string_view name, std::string_view call, std::string_view body) {
     text += formatted(
-        "extern \"C\" __global__ void __launch_bounds__(kProductThreads, {})\n"
+        "extern \"C\" __global__ void __launch_bounds__(kProductThreads, 2)\n"
         "{}(const {} call) {{\n  {}\n}}\n",
-        blocks, name, call, body);
+        name, call, body);
   };
   for (const auto& [side, name] : {std::pair("kA", "a"), std::pair("kB", "b")}) {
     for (const char* const what : {"sum_rows", "sum_columns", "join_slabs"}) {
@@ -153,7 +152,7 @@ std::string source_of(const ProductSpec& s) {
     add("sum_totals_b", "TotalsCall",
         "sum_totals(spec, call.sums, call.to, blockIdx.x, threadIdx.x);");
   }
-  add("check_rows_c", "CheckCall", "check_rows(spec, call, blockIdx.x, threadIdx.x);", 3);
+  add("check_rows_c", "CheckCall", "check_rows(spec, call, blockIdx.x, threadIdx.x);");
   return text;
 }
 
@@ -231,6 +230,8 @@ std::string why_not_on_device(const DeviceProduct& product, const AbftOptions& o
                      shape_text(c.shape));
   }
   if (c.size() == 0 || k == 0) return "there are no elements to check";
+  constexpr std::int64_t kMostRows = std::int64_t{1} << 30;
+  if (matrices_of(c) * std::max(m, k) > kMostRows) return "there are too many rows";
   if (from_end(c.strides, 1) != 1 && n > 1) return "the rows of the output are not contiguous";
   if (product.bias) {
     const TensorView& bias = product.bias->layout;
@@ -307,13 +308,17 @@ struct DeviceChecksum::Impl {
                                     layout.call.order.stride) *
            sizeof(double);
   }
-  // Few rows for each group of lanes if there are few, and as many as lanes if there are many.
+  // Returns the rows that lanes check one after the other. They are at most as many as the lanes, a
+  // multiple of those that are read at once, and so many that the last threads of a large device
+  // end with the others.
   int rows_each() const {
-    constexpr std::int64_t kLanesWanted = 65536;
+    constexpr std::int64_t kLanesOfDevice = 67584;  // of one with 132 multiprocessors
     const std::int64_t lanes = c.call.matrices * c.call.rows * c.call.lanes;
-    int rows = device::kCheckedAtOnce;
-    while (2 * rows <= c.call.lanes && lanes / (2 * rows) >= kLanesWanted) rows *= 2;
-    return rows;
+    const std::int64_t most = c.call.lanes;
+    const std::int64_t rounds = (lanes + kLanesOfDevice * most - 1) / (kLanesOfDevice * most);
+    const std::int64_t wanted = (lanes + kLanesOfDevice * rounds - 1) / (kLanesOfDevice * rounds);
+    constexpr std::int64_t kStep = device::kCheckedAtOnce;
+    return static_cast<int>(std::clamp((wanted + kStep - 1) / kStep * kStep, kStep, most));
   }
   // Starts the sums of a matrix. `slabs` is memory for those of a matrix whose columns are
   // contiguous.

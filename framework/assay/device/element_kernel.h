@@ -64,12 +64,22 @@ ASSAY_HERE double unscaled(const ElementFormat& f, U64 code) {
 }
 // Returns the value of a code that is not special. The product is exact.
 ASSAY_HERE double value_of(const ElementFormat& f, U64 code) { return unscaled(f, code) * f.scale; }
+// The same as value_of() for formats whose values float32 holds.
+ASSAY_HERE float float_of(const ElementFormat& f, U32 code) {
+  if (f.as_float) return as_float(code << (23 - f.mantissa));
+  const U32 size = static_cast<U32>(magnitude(f, code)) << (23 - f.mantissa);
+  const float value = as_float(size) * f.float_scale;
+  return (code >> (f.bits - 1) & 1) != 0 ? -value : value;
+}
+
 // Returns the value of a code of any kind, divided by scale_of(). `largest` becomes the largest
-// magnitude so far, or all ones if the code is no number. If it is at least ElementFormat::special,
-// one of the values is infinity or NaN.
+// magnitude so far, or all ones if the code is no number. If has_special() is true for it, one of
+// the codes was infinity or NaN. Formats that are the first bits of a float32 have their own
+// infinity and NaN instead.
 ASSAY_HERE double unscaled_number(const ElementFormat& f, U64 code, U32& largest) {
   const U32 low = static_cast<U32>(code);
   if (f.kind == ElementFormat::Kind::kFloat) {
+    if (f.as_float) return static_cast<double>(float_of(f, low));
     if (f.bits > 16 || f.fnuz || f.bits != 8 * f.bytes) {
       if (is_special(f, code)) largest = ~U32{0};
       return unscaled(f, code);
@@ -84,19 +94,11 @@ ASSAY_HERE double unscaled_number(const ElementFormat& f, U64 code, U32& largest
   return static_cast<double>(static_cast<int>(up) >> (32 - f.bits));
 }
 ASSAY_HERE bool has_special(const ElementFormat& f, U32 largest) {
-  return f.kind == ElementFormat::Kind::kFloat && largest >= f.special;
+  return f.kind == ElementFormat::Kind::kFloat && !f.as_float && largest >= f.special;
 }
 ASSAY_HERE double scale_of(const ElementFormat& f) {
-  return f.kind == ElementFormat::Kind::kFloat ? f.scale : 1;
+  return f.kind == ElementFormat::Kind::kFloat && !f.as_float ? f.scale : 1;
 }
-// The same as value_of() for formats whose values float32 holds.
-ASSAY_HERE float float_of(const ElementFormat& f, U32 code) {
-  if (f.as_float) return as_float(code << (23 - f.mantissa));
-  const U32 size = static_cast<U32>(magnitude(f, code)) << (23 - f.mantissa);
-  const float value = as_float(size) * f.float_scale;
-  return (code >> (f.bits - 1) & 1) != 0 ? -value : value;
-}
-
 // Up to 16 bytes of elements, which a thread loads at once.
 struct alignas(16) Pack {
   U32 words[4];
