@@ -60,9 +60,9 @@ class GuardedProduct:
 
 @dataclasses.dataclass
 class GuardReport:
-    """What a guard found until now."""
+    """The findings of a guard until now."""
     products: List[GuardedProduct]
-    # What was not checked, with the reason and the number of calls.
+    # The calls that were not checked, with the reason, and their number.
     left_out: Dict[str, int]
     steps: int  # Forward passes.
 
@@ -76,7 +76,7 @@ class GuardReport:
 
     def __str__(self):
         calls, checks = (sum(getattr(one, of) for one in self.products) for of in ("calls", "checks"))
-        lines = [f"{self.flagged} of {checks} checks in {calls} products and {self.steps} steps are above their threshold"]
+        lines = [f"{self.flagged} of {checks} checks of {calls} products in {self.steps} steps are above their threshold"]
         lines += [f"  {one}" for one in sorted(self.products, key=lambda one: -one.worst_ratio)[:10]]
         if len(self.products) > 10:
             lines.append(f"  ... and {len(self.products) - 10} more")
@@ -124,9 +124,12 @@ class Guard:
         ones = torch.ones(1, 1)
         _core.check_product(ones, ones, ones, threshold=threshold, machine=self.machine)
         self._inside = [""]  # the names of the modules that are running
-        self._checksums = {}  # by layout: the checksum, or why there is none
-        self._kept = {}  # by address and layout: the sums of a weight, and its version
-        self._places = {}  # by name, call and layout: [index, checks, calls]
+        # The checksum of each layout, or the reason why its products are not checked.
+        self._checksums = {}
+        # The version and the sums of each weight, by address and layout.
+        self._kept = {}
+        # [index, checks, calls] of each name, call and layout.
+        self._places = {}
         self._findings = []
         self._left_out = {}
         self._steps = 0

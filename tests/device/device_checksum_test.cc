@@ -37,7 +37,7 @@ class Draws {
   unsigned state_;
 };
 
-// A product with its operands. Matrices are stored as their transposed ones where that is asked.
+// A product with its operands. Matrices are stored as their transposed ones if the kind says so.
 struct Made {
   Tensor a, b, c, bias;
   TensorView view_a, view_b, view_c;
@@ -113,7 +113,7 @@ TensorView matrix(const TensorView& v, std::int64_t batch) {
   return one;
 }
 
-// What the host finds in all matrices.
+// The findings of the host in all matrices.
 struct OfHost {
   std::int64_t flagged = 0, not_checkable = 0;
   double worst = 0;

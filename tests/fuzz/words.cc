@@ -25,7 +25,7 @@ void run_command_line(std::span<const std::uint8_t> input) {
     tools::Context context{app};
     context.listener = &nobody;
     context.parses_alone = true;
-    tools::add_commands(context);
+    tools::add_commands(context, words.empty() ? std::string_view() : words.front());
     (void)tools::parse_and_run(context, tools::own_words(words));
     (void)tools::unexpected(app);
   });

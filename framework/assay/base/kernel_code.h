@@ -1,4 +1,4 @@
-// What code needs that is compiled twice: with the framework for the host, and from its own text
+// Functions for code that is compiled twice: with the framework for the host, and from its own text
 // for a device when a program needs it (device/). Such code includes only other headers of that
 // kind, and uses no library.
 #pragma once

@@ -1,578 +1,17 @@
 // The code that checks matrix products C = A B + bias by their row sums, for the host and for
 // devices (base/kernel_code.h). Nothing of it waits for the host: what it finds is added up in the
-// device's memory.
-//
-//   rows, columns, join   sums over the rows of B, then over the rows of A with those of B as
-//                         weights: everything that the threshold needs of the operands
-//   totals                sums over all rows of B, for v_abft and a_abft
-//   check                 the sums over the rows of C, their thresholds, and the findings
-//
-// "Rows" are the rows of the matrix, whatever is contiguous in memory: `rows` reads matrices whose
-// rows are contiguous, and `columns` those whose columns are.
+// device's memory. The sums of A and B are those of sums_kernel.h.
 #pragma once
 
 #include "assay/abft/rounding_tail_terms.h"
-#include "assay/abft/threshold_terms.h"
-#include "assay/device/element_kernel.h"
+#include "assay/device/sums_kernel.h"
 #include "assay/simd/bound_form-inl.h"
 
 namespace assay {
 inline namespace v0_2 {
 namespace device {
 
-enum class ProductRule : int { kVariance, kVAbft, kAAbft, kExact };
-enum class Side : int { kA, kB, kC, kBias };
-
-constexpr U32 kProductThreads = 256;  // threads of a block
-constexpr int kRowsAtOnce = 4;        // rows of A and B that a thread reads at once
-constexpr int kCheckedAtOnce = 4;     // and rows of C
-constexpr int kMostAtOnce = 8;        // elements of neighboring columns that a thread reads at once
-constexpr int kRowLanes = 16;         // threads of a block that read the same columns
-
-// The constants of the kernels of a kind of products.
-struct ProductSpec {
-  ElementFormat a, b, c, bias;
-  ProductRule rule;
-  bool own;        // VarianceNumbers::own
-  bool truncates;  // the accumulator truncates or aligns, so that prefixes and signs are needed
-};
-
-ASSAY_HERE const ElementFormat& format_of(const ProductSpec& spec, Side side) {
-  return side == Side::kA   ? spec.a
-         : side == Side::kB ? spec.b
-         : side == Side::kC ? spec.c
-                            : spec.bias;
-}
-// Elements of a row that a thread loads at once.
-ASSAY_HERE int row_step(const ElementFormat& f) { return 16 / f.bytes; }
-// Elements of neighboring columns that a thread loads at once.
-ASSAY_HERE int column_step(const ElementFormat& f) {
-  return f.bytes == 1 ? kMostAtOnce : 16 / f.bytes;
-}
-
-// What is added up over a row.
-//
-// B      kVariance: sum b, sum b^2, sum b times roundings_after(k), sum of signs
-//        kVAbft: sum b, min b, max b.  kAAbft: sum b, max |b|.  kExact: sum b
-// A      with the sums of row k of B as weights:
-//        kVariance: the checksum, sum a^2 B.square, sum a B.prefix, sum sign(a) B.sign
-//        kVAbft: the checksum, sum a, min a, max a
-//        kAAbft: the checksum, sum |a| max_j |b_kj|, max |a|.  kExact: the checksum
-// C      kVariance: sum c, sum 2^e, sum 4^e with the exponents e of c, or sum c and sum c^2 if
-// `own`
-//        kAAbft: sum c, max |c|.  kVAbft, kExact: sum c
-// bias   sum, sum of squares, sum of absolute values
-constexpr int kMostSums = 4;
-struct Sums {
-  double of[kMostSums];
-};
-enum class Join : int { kAdd, kLeast, kMost };
-
-// Returns the number of sums of a side.
-ASSAY_HERE int sums_of(const ProductSpec& spec, Side side) {
-  if (side == Side::kBias) return 3;
-  if (spec.rule == ProductRule::kExact) return 1;
-  if (spec.rule == ProductRule::kVariance) {
-    if (side == Side::kC) return spec.own ? 2 : 4;
-    return spec.truncates ? 4 : 2;
-  }
-  if (spec.rule == ProductRule::kVAbft) return side == Side::kA ? 4 : side == Side::kB ? 3 : 1;
-  return side == Side::kA ? 3 : 2;
-}
-ASSAY_HERE Join join_of(const ProductSpec& spec, Side side, int sum) {
-  if (side == Side::kBias || sum == 0) return Join::kAdd;
-  if (spec.rule == ProductRule::kVariance) {
-    return side == Side::kC && sum == 3 ? Join::kMost : Join::kAdd;
-  }
-  if (spec.rule == ProductRule::kVAbft) {
-    const int least = side == Side::kA ? 2 : 1;
-    return sum < least ? Join::kAdd : sum == least ? Join::kLeast : Join::kMost;
-  }
-  return side == Side::kA && sum == 1 ? Join::kAdd : Join::kMost;
-}
-ASSAY_HERE double join(Join how, double x, double y) {
-  return how == Join::kAdd ? x + y : how == Join::kLeast ? lesser(x, y) : greater(x, y);
-}
-ASSAY_HERE void start(const ProductSpec& spec, Side side, Sums& to) {
-  ASSAY_UNROLL
-  for (int s = 0; s < sums_of(spec, side); ++s) {
-    const Join how = join_of(spec, side, s);
-    const bool powers = side == Side::kC && spec.rule == ProductRule::kVariance;
-    to.of[s] = how == Join::kAdd || powers ? 0 : how == Join::kLeast ? kInfinity : -kInfinity;
-  }
-}
-ASSAY_HERE void join(const ProductSpec& spec, Side side, const Sums& from, Sums& to) {
-  ASSAY_UNROLL
-  for (int s = 0; s < sums_of(spec, side); ++s) {
-    to.of[s] = join(join_of(spec, side, s), to.of[s], from.of[s]);
-  }
-}
-
-ASSAY_HERE double sign_of(double x) { return (x > 0 ? 1.0 : 0.0) - (x < 0 ? 1.0 : 0.0); }
-// Returns the power of two at or below |x| for an unscaled x, at least the format's smallest normal
-// number.
-ASSAY_HERE double power_of(const ElementFormat& f, double unscaled) {
-  constexpr U32 kExponent = 0x7ff00000, kOne = U32{1023} << kHighMantissa;
-  const U32 up = high_of(scale_of(f)) - kOne, least = high_of(f.min_normal) - up;
-  return from_high(greater(high_of(unscaled) & kExponent, least) + up);
-}
-
-// Returns sum + x y. Devices round once.
-#ifdef __CUDACC_RTC__
-ASSAY_HERE double plus_product(double sum, double x, double y) { return __fma_rn(x, y, sum); }
-#else
-ASSAY_HERE double plus_product(double sum, double x, double y) { return sum + x * y; }
-#endif
-
-// Adds one unscaled element. `by` has the sums of the row of B that belongs to an element of A.
-ASSAY_HERE void take(const ProductSpec& spec, Side side, double x, const Sums& by, Sums& to) {
-  double* const sum = to.of;
-  if (side == Side::kC && spec.rule == ProductRule::kVariance && !spec.own) {
-    sum[0] += x;
-    const double power = power_of(spec.c, x);
-    sum[1] += power;
-    sum[2] = plus_product(sum[2], power, power);
-    sum[3] = from_high(greater(high_of(sum[3]), high_of(power)));
-    return;
-  }
-  x *= scale_of(format_of(spec, side));
-  if (side == Side::kA) {
-    sum[0] = plus_product(sum[0], x, by.of[0]);
-    if (spec.rule == ProductRule::kVariance) {
-      sum[1] = plus_product(sum[1], x * x, by.of[1]);
-      if (spec.truncates) {
-        sum[2] = plus_product(sum[2], x, by.of[2]);
-        sum[3] = plus_product(sum[3], sign_of(x), by.of[3]);
-      }
-    } else if (spec.rule == ProductRule::kVAbft) {
-      sum[1] += x;
-      sum[2] = lesser(sum[2], x);
-      sum[3] = greater(sum[3], x);
-    } else if (spec.rule == ProductRule::kAAbft) {
-      sum[1] = plus_product(sum[1], size_of(x), by.of[1]);
-      sum[2] = greater(sum[2], size_of(x));
-    }
-    return;
-  }
-  sum[0] += x;
-  if (side == Side::kBias) {
-    sum[1] = plus_product(sum[1], x, x);
-    sum[2] += size_of(x);
-  } else if (spec.rule == ProductRule::kAAbft) {
-    sum[1] = greater(sum[1], size_of(x));
-  } else if (spec.rule == ProductRule::kVAbft && side == Side::kB) {
-    sum[1] = lesser(sum[1], x);
-    sum[2] = greater(sum[2], x);
-  } else if (spec.rule == ProductRule::kVariance) {
-    sum[1] = plus_product(sum[1], x, x);
-    if (side == Side::kB && spec.truncates) sum[3] += sign_of(x);
-  }
-}
-// Ends the sums of a row, of whose elements `largest` is the largest magnitude (unscaled_number()).
-ASSAY_HERE void finish(const ProductSpec& spec, Side side, U32 largest, Sums& to) {
-  if (side == Side::kC && spec.rule == ProductRule::kVariance && !spec.own) {
-    to.of[0] *= scale_of(spec.c);
-  }
-  if (has_special(format_of(spec, side), largest)) to.of[0] = kNan;
-}
-
-// Where the matrices of a batch begin: matrix i at (i / inner) outer_stride + (i % inner)
-// inner_stride. All strides are in elements.
-struct MatrixPlace {
-  const void* data;
-  I64 stride;  // from one row to the next, or from one column to the next
-  U32 inner;
-  I64 outer_stride, inner_stride;
-};
-ASSAY_HERE const void* matrix_at(const MatrixPlace& place, const ElementFormat& f, I64 matrix) {
-  const U32 outer = static_cast<U32>(matrix) / place.inner;
-  const U32 inner = static_cast<U32>(matrix) - outer * place.inner;
-  const I64 offset = outer * place.outer_stride + inner * place.inner_stride;
-  return static_cast<const char*>(place.data) + offset * f.bytes;
-}
-
-// The order in which the sums of a matrix's rows are stored. Those of B are read by the `lanes`
-// that share a row of A, each of which reads `step` of them. So that neighboring lanes read
-// neighboring pairs, the pairs of a step are lanes apart.
-struct Order {
-  int lanes, step;
-  I64 stride;  // from one sum of a matrix to the next, at least `rows`, a multiple of lanes step
-};
-ASSAY_HERE I64 position(const Order& order, I64 row) {
-  if (order.lanes == 1) return row;
-  const int block = order.lanes * order.step;
-  const I64 first = row / block * block;
-  const int in_block = static_cast<int>(row - first), lane = in_block / order.step,
-            in_step = in_block % order.step;
-  return first + 2 * (in_step / 2 * order.lanes + lane) + in_step % 2;
-}
-
-// One call of the kernels. Sum s of the row r of matrix m is at to[(m sums + s) order.stride +
-// position(order, r)].
-struct SumsCall {
-  MatrixPlace from;
-  I64 matrices, rows, length;  // `length` elements are added up for each row
-  bool packed;                 // every row, or every column, begins at a multiple of a load's size
-  int lanes;                   // threads that share a row: a power of two, at most 32
-  int slabs;                   // parts of a row's length, for columns()
-  const double* by;            // sums of B for the rows of A, or null
-  I64 by_matrices;             // 1 if all matrices have the same B
-  Order by_order;
-  double* to;
-  Order order;  // of `to`
-  // For join(): sums of slabs; those of slab l are from the row to[l ...] on.
-  const double* parts;
-  AccumulationTerms accumulation;
-};
-
-// Where the sums of B for a matrix of A begin.
-ASSAY_HERE const double* weights_of(const ProductSpec& spec, const SumsCall& call, I64 matrix) {
-  return call.by +
-         (call.by_matrices == 1 ? 0 : matrix) * sums_of(spec, Side::kB) * call.by_order.stride;
-}
-ASSAY_HERE Sums weights_at(const ProductSpec& spec, Side side, const SumsCall& call, I64 matrix,
-                           I64 index) {
-  Sums by = {};
-  if (side != Side::kA) return by;
-  const double* const at = weights_of(spec, call, matrix) + position(call.by_order, index);
-  ASSAY_UNROLL
-  for (int s = 0; s < sums_of(spec, Side::kB); ++s) by.of[s] = at[s * call.by_order.stride];
-  return by;
-}
-// The weights of two neighboring elements, of which the first is at an even place of a step.
-struct alignas(16) Pair {
-  double of[2];
-};
-ASSAY_HERE void weights_of_pair(const ProductSpec& spec, Side side, const SumsCall& call,
-                                const double* first, I64 step_at, int lane, int pair, Sums* by) {
-  if (side != Side::kA) return;
-  const double* const at = first + step_at + 2 * (pair * call.lanes + lane);
-  ASSAY_UNROLL
-  for (int s = 0; s < sums_of(spec, Side::kB); ++s) {
-    const Pair both = *reinterpret_cast<const Pair*>(at + s * call.by_order.stride);
-    by[0].of[s] = both.of[0];
-    by[1].of[s] = both.of[1];
-  }
-}
-
-ASSAY_HERE void write_sums(const ProductSpec& spec, Side side, const SumsCall& call, I64 matrix,
-                           I64 row, Sums& sums) {
-  if (side == Side::kB && spec.rule == ProductRule::kVariance && spec.truncates) {
-    sums.of[2] = roundings_after(call.accumulation, row) * sums.of[0];
-  }
-  const int count = sums_of(spec, side);
-  ASSAY_UNROLL
-  for (int s = 0; s < count; ++s) {
-    call.to[(matrix * count + s) * call.order.stride + position(call.order, row)] = sums.of[s];
-  }
-}
-
-// Adds the part of a lane to the sums of `count` rows from `row` on.
-template <int kRows>
-ASSAY_HERE void take_rows(const ProductSpec& spec, Side side, const SumsCall& call, I64 matrix,
-                          I64 row, int lane, Sums* sums) {
-  const ElementFormat& f = format_of(spec, side);
-  const void* const from = matrix_at(call.from, f, matrix);
-  const int step = row_step(f);
-  U32 largest[kRows] = {};
-  I64 offset[kRows];
-  ASSAY_UNROLL
-  for (int r = 0; r < kRows; ++r) {
-    start(spec, side, sums[r]);
-    const I64 last = call.rows - 1;  // rows behind the last one are read as the last one
-    offset[r] = (row + r < last ? row + r : last) * call.from.stride;
-  }
-  // A thread has kDeep packs of each row on their way from memory.
-  constexpr int kDeep = 2;
-  const I64 whole = call.packed ? call.length / step * step : 0;
-  const I64 stride = static_cast<I64>(call.lanes) * step;
-  const double* const weights = side == Side::kA ? weights_of(spec, call, matrix) : nullptr;
-  const auto load_packs = [&](I64 at, Pack* packs) {
-    ASSAY_UNROLL
-    for (int r = 0; r < kRows; ++r) {
-      packs[r] = load(from, static_cast<U64>((offset[r] + at) * f.bytes), f.bytes * step);
-    }
-  };
-  const auto take_packs = [&](I64 at, const Pack* packs) {
-    ASSAY_UNROLL
-    for (int pair = 0; pair < (step + 1) / 2; ++pair) {
-      Sums by[2];
-      weights_of_pair(spec, side, call, weights, at - lane * step, lane, pair, by);
-      ASSAY_UNROLL
-      for (int k = 2 * pair; k < 2 * pair + 2 && k < step; ++k) {
-        ASSAY_UNROLL
-        for (int r = 0; r < kRows; ++r) {
-          take(spec, side, unscaled_number(f, code_in(packs[r], f.bytes, k), largest[r]), by[k % 2],
-               sums[r]);
-        }
-      }
-    }
-  };
-  I64 at = static_cast<I64>(lane) * step;
-  for (; at + (kDeep - 1) * stride < whole; at += kDeep * stride) {
-    Pack packs[kDeep][kRows];
-    ASSAY_UNROLL
-    for (int d = 0; d < kDeep; ++d) load_packs(at + d * stride, packs[d]);
-    ASSAY_UNROLL
-    for (int d = 0; d < kDeep; ++d) take_packs(at + d * stride, packs[d]);
-  }
-  for (; at < whole; at += stride) {
-    Pack packs[kRows];
-    load_packs(at, packs);
-    take_packs(at, packs);
-  }
-  ASSAY_NO_UNROLL
-  for (at = whole + lane; at < call.length; at += call.lanes) {
-    const Sums by = weights_at(spec, side, call, matrix, at);
-    ASSAY_UNROLL
-    for (int r = 0; r < kRows; ++r) {
-      const U64 code = code_at(from, f.bytes, static_cast<U64>(offset[r] + at));
-      take(spec, side, unscaled_number(f, code, largest[r]), by, sums[r]);
-    }
-  }
-  ASSAY_UNROLL
-  for (int r = 0; r < kRows; ++r) finish(spec, side, largest[r], sums[r]);
-}
-
-// Joins the sums of the lanes that share rows, so that each of them has the result. The host calls
-// `part` for each lane.
-#ifdef __CUDACC_RTC__
-template <int kRows, typename Part>
-ASSAY_HERE void join_lanes(const ProductSpec& spec, Side side, int lanes, int lane, Sums* sums,
-                           const Part& part) {
-  part(lane, sums);
-  for (int distance = lanes / 2; distance > 0; distance /= 2) {
-    ASSAY_UNROLL
-    for (int r = 0; r < kRows; ++r) {
-      ASSAY_UNROLL
-      for (int s = 0; s < sums_of(spec, side); ++s) {
-        sums[r].of[s] = join(join_of(spec, side, s), sums[r].of[s],
-                             __shfl_xor_sync(0xffffffffu, sums[r].of[s], distance));
-      }
-    }
-  }
-}
-#else
-template <int kRows, typename Part>
-ASSAY_HERE void join_lanes(const ProductSpec& spec, Side side, int lanes, int lane, Sums* sums,
-                           const Part& part) {
-  if (lane != 0) return;
-  part(0, sums);
-  for (int other = 1; other < lanes; ++other) {
-    Sums more[kRows];
-    part(other, more);
-    for (int r = 0; r < kRows; ++r) join(spec, side, more[r], sums[r]);
-  }
-}
-#endif
-
-// The place of a thread among the lanes of all rows.
-struct RowPlace {
-  I64 matrix, row;
-  int lane;
-  bool inside;
-};
-ASSAY_HERE RowPlace row_place(const SumsCall& call, int rows_at_once, U64 block, U32 thread) {
-  const U32 lanes = static_cast<U32>(call.lanes), of_block = kProductThreads / lanes;
-  const U64 group = block * of_block + thread / lanes;
-  const U32 groups = static_cast<U32>((call.rows + rows_at_once - 1) / rows_at_once);
-  const U32 matrix = static_cast<U32>(group) / groups, in_matrix = static_cast<U32>(group) % groups;
-  RowPlace at{matrix, static_cast<I64>(in_matrix) * rows_at_once, static_cast<int>(thread % lanes),
-              true};
-  if (at.matrix >= call.matrices) at = {0, 0, at.lane, false};  // it takes part in exchanges
-  return at;
-}
-
-// Adds up rows that are contiguous.
-ASSAY_HERE void sum_rows(const ProductSpec& spec, Side side, const SumsCall& call, U64 block,
-                         U32 thread) {
-  const RowPlace at = row_place(call, kRowsAtOnce, block, thread);
-  Sums sums[kRowsAtOnce];
-  join_lanes<kRowsAtOnce>(spec, side, call.lanes, at.lane, sums, [&](int lane, Sums* to) {
-    take_rows<kRowsAtOnce>(spec, side, call, at.matrix, at.row, lane, to);
-  });
-  if (at.lane != 0 || !at.inside) return;
-  ASSAY_UNROLL
-  for (int r = 0; r < kRowsAtOnce; ++r) {
-    if (at.row + r < call.rows) write_sums(spec, side, call, at.matrix, at.row + r, sums[r]);
-  }
-}
-
-// Adds the part of one lane to the sums of neighboring columns: every kRowLanes-th row of a slab.
-ASSAY_HERE void take_columns(const ProductSpec& spec, Side side, const SumsCall& call, I64 matrix,
-                             I64 slab, I64 row, int lane, Sums* sums) {
-  const ElementFormat& f = format_of(spec, side);
-  const int step = column_step(f);
-  const void* const from = matrix_at(call.from, f, matrix);
-  const I64 end = (slab + 1) * call.length / call.slabs;
-  U32 largest[kMostAtOnce] = {};
-  ASSAY_UNROLL
-  for (int k = 0; k < step; ++k) start(spec, side, sums[k]);
-  const int present = call.rows - row < step ? static_cast<int>(call.rows - row) : step;
-  I64 at = slab * call.length / call.slabs + lane;
-  if (call.packed && present == step) {
-    constexpr int kDeep = 4;
-    for (; at + (kDeep - 1) * kRowLanes < end; at += kDeep * kRowLanes) {
-      Pack read[kDeep];
-      ASSAY_UNROLL
-      for (int d = 0; d < kDeep; ++d) {
-        const I64 element = (at + d * kRowLanes) * call.from.stride + row;
-        read[d] = load(from, static_cast<U64>(element * f.bytes), f.bytes * step);
-      }
-      ASSAY_UNROLL
-      for (int d = 0; d < kDeep; ++d) {
-        const Sums by = weights_at(spec, side, call, matrix, at + d * kRowLanes);
-        ASSAY_UNROLL
-        for (int k = 0; k < step; ++k) {
-          take(spec, side, unscaled_number(f, code_in(read[d], f.bytes, k), largest[k]), by,
-               sums[k]);
-        }
-      }
-    }
-  }
-  ASSAY_NO_UNROLL
-  for (; at < end; at += kRowLanes) {
-    const Sums by = weights_at(spec, side, call, matrix, at);
-    ASSAY_UNROLL
-    for (int k = 0; k < step; ++k) {
-      const int there = k < present ? k : present - 1;
-      const U64 code =
-          code_at(from, f.bytes, static_cast<U64>(at * call.from.stride + row + there));
-      take(spec, side, unscaled_number(f, code, largest[k]), by, sums[k]);
-    }
-  }
-  ASSAY_UNROLL
-  for (int k = 0; k < step; ++k) finish(spec, side, largest[k], sums[k]);
-}
-
-// Adds up a slab of the rows of a matrix whose columns are contiguous. A block has kRowLanes
-// threads for each of its groups of neighboring columns.
-ASSAY_HERE void sum_columns(const ProductSpec& spec, Side side, const SumsCall& call, U64 block,
-                            U32 thread) {
-  const int step = column_step(format_of(spec, side)), count = sums_of(spec, side);
-  constexpr int kGroups = static_cast<int>(kProductThreads) / kRowLanes;
-  const I64 packs = (call.rows + step - 1) / step, across = (packs + kGroups - 1) / kGroups;
-  const auto index = static_cast<I64>(block);
-  const int group = static_cast<int>(thread) % kGroups, lane = static_cast<int>(thread) / kGroups;
-  const I64 pack = index % across * kGroups + group, row = pack * step,
-            slab = index / across % call.slabs, matrix = index / across / call.slabs;
-  const bool inside = pack < packs;
-  Sums sums[kMostAtOnce];
-#ifdef __CUDACC_RTC__
-  take_columns(spec, side, call, matrix, slab, inside ? row : 0, lane, sums);
-  __shared__ double parts[kRowLanes][kGroups][kMostAtOnce];
-  ASSAY_UNROLL
-  for (int s = 0; s < count; ++s) {
-    const Join how = join_of(spec, side, s);
-    ASSAY_UNROLL
-    for (int k = 0; k < step; ++k) parts[lane][group][k] = sums[k].of[s];
-    for (int half = kRowLanes / 2; half > 0; half /= 2) {
-      __syncthreads();
-      if (lane >= half) continue;
-      ASSAY_UNROLL
-      for (int k = 0; k < step; ++k) {
-        parts[lane][group][k] = join(how, parts[lane][group][k], parts[lane + half][group][k]);
-      }
-    }
-    ASSAY_UNROLL
-    for (int k = 0; k < step; ++k) {
-      if (lane == 0) sums[k].of[s] = parts[0][group][k];
-    }
-    __syncthreads();
-  }
-#else
-  if (lane == 0 && inside) {
-    take_columns(spec, side, call, matrix, slab, row, 0, sums);
-    for (int other = 1; other < kRowLanes; ++other) {
-      Sums more[kMostAtOnce];
-      take_columns(spec, side, call, matrix, slab, row, other, more);
-      for (int k = 0; k < step; ++k) join(spec, side, more[k], sums[k]);
-    }
-  }
-#endif
-  if (lane != 0 || !inside) return;
-  ASSAY_UNROLL
-  for (int k = 0; k < step; ++k) {
-    if (row + k >= call.rows) continue;
-    ASSAY_UNROLL
-    for (int s = 0; s < count; ++s) {
-      call.to[((matrix * call.slabs + slab) * count + s) * call.rows + row + k] = sums[k].of[s];
-    }
-  }
-}
-// Joins the slabs of columns().
-ASSAY_HERE void join_slabs(const ProductSpec& spec, Side side, const SumsCall& call, U64 block,
-                           U32 thread) {
-  const auto index = static_cast<I64>(block * kProductThreads + thread);
-  const I64 row = index % call.rows, matrix = index / call.rows;
-  if (matrix >= call.matrices) return;
-  const int count = sums_of(spec, side);
-  Sums all;
-  start(spec, side, all);
-  for (I64 slab = 0; slab < call.slabs; ++slab) {
-    Sums part;
-    ASSAY_UNROLL
-    for (int s = 0; s < count; ++s) {
-      part.of[s] = call.parts[((matrix * call.slabs + slab) * count + s) * call.rows + row];
-    }
-    join(spec, side, part, all);
-  }
-  write_sums(spec, side, call, matrix, row, all);
-}
-
-// Sums over all rows of B, for each matrix.
-struct ProductTotals {
-  GroupMoments moments;  // for v_abft
-  double largest;        // for a_abft
-};
-// Adds up the rows first, first + step, ... of a matrix B. The call is that of B's sums.
-ASSAY_HERE ProductTotals totals_part(const ProductSpec& spec, const SumsCall& call, I64 matrix,
-                                     I64 first, I64 step) {
-  ProductTotals t = {{0, 0, 0}, 0};
-  const int count = sums_of(spec, Side::kB);
-  const double* const sums = call.to + matrix * count * call.order.stride;
-  for (I64 row = first; row < call.rows; row += step) {
-    const double* const of = sums + position(call.order, row);
-    if (spec.rule == ProductRule::kAAbft) {
-      t.largest = greater(t.largest, of[call.order.stride]);
-      continue;
-    }
-    const Moments m = bounded_moments(of[0], of[call.order.stride], of[2 * call.order.stride],
-                                      static_cast<double>(call.length));
-    t.moments.mean += size_of(m.mean);
-    t.moments.square += m.mean * m.mean;
-    t.moments.variance += m.variance;
-  }
-  return t;
-}
-ASSAY_HERE void join_totals(const ProductTotals& from, ProductTotals& to) {
-  to.moments.mean += from.moments.mean;
-  to.moments.square += from.moments.square;
-  to.moments.variance += from.moments.variance;
-  to.largest = greater(to.largest, from.largest);
-}
-struct TotalsCall {
-  SumsCall sums;  // those of B
-  ProductTotals* to;
-};
-// One block for each matrix.
-ASSAY_HERE void sum_totals(const ProductSpec& spec, const SumsCall& call, ProductTotals* to,
-                           U64 block, U32 thread) {
-  const auto matrix = static_cast<I64>(block);
-#ifdef __CUDACC_RTC__
-  __shared__ ProductTotals parts[kProductThreads];
-  parts[thread] = totals_part(spec, call, matrix, thread, kProductThreads);
-  for (U32 half = kProductThreads / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (thread < half) join_totals(parts[thread + half], parts[thread]);
-  }
-  if (thread == 0) to[matrix] = parts[0];
-#else
-  if (thread == 0) to[matrix] = totals_part(spec, call, matrix, 0, 1);
-#endif
-}
-
-// What the checks of all calls so far found.
+// The findings of the checks of all calls so far.
 struct ChecksumFindings {
   U64 worst;  // the bits of the largest difference / threshold, as float64
   U64 flagged, not_checkable;
@@ -586,6 +25,7 @@ struct ChecksumFindings {
 // The numbers of the thresholds.
 struct CheckNumbers {
   VarianceNumbers variance;
+  double least_s;                                 // least_s() for a deviation of 1
   double e_max, c;                                // v_abft
   double per_largest, per_weighted, per_product;  // a_abft
 };
@@ -706,47 +146,62 @@ struct CheckReading {
   double difference, threshold;
   bool checkable, finite;
   // The threshold is only an upper bound, and the check may be above it, or have the largest ratio:
-  // the tail of the rounding errors decides. `top` is the largest exponent of the row.
+  // the tail of the rounding errors decides.
   bool unclear;
-  int top;
-  double enough;  // a tail of this size makes the check clear
-  simd::BoundForm form;
-  simd::OutputStats stats;
 };
+// Returns a lower bound of rounding_tail() for a deviation of the sum and the largest half ulp. It
+// is least_rounding_tail() with the bounds 1 - x^2 / 15 and 1 / (1 + x / 3) of r(x), which hold for
+// coarse values too if x is doubled.
+ASSAY_HERE double quick_tail(const CheckNumbers& by, double deviation, double largest) {
+  const double x = by.least_s * largest / deviation * (by.variance.coarse ? 2 : 1);
+  return by.least_s * deviation * greater(1 - x * x / 15, 1 / (1 + x / 3));
+}
+ASSAY_HERE double largest_half_ulp(const CheckCall& call, const Sums& sums) {
+  return scaled(sums.of[3], -call.numbers.variance.mantissa - 1);
+}
+// Returns the threshold of a row with this tail of its rounding errors.
+ASSAY_HERE double threshold_with(const ProductSpec& spec, const CheckCall& call, I64 matrix,
+                                 I64 row, const Sums& sums, double tail) {
+  simd::OutputStats stats = stats_of(spec, sums, call.numbers.variance.mantissa);
+  stats.tail = tail;
+  const Expected expected = expected_of(spec, call, matrix, row);
+  return simd::inlined::threshold(form_of(spec, call, expected, matrix, row), stats);
+}
 ASSAY_HERE CheckReading read_check(const ProductSpec& spec, const CheckCall& call, I64 matrix,
                                    I64 row, const Sums& sums) {
-  const VarianceNumbers& by = call.numbers.variance;
   const Expected expected = expected_of(spec, call, matrix, row);
-  CheckReading r = {};
-  r.form = form_of(spec, call, expected, matrix, row);
-  r.stats = stats_of(spec, sums, by.mantissa);
-  r.difference = size_of(r.stats.sum - expected.checksum);
-  r.threshold = simd::inlined::threshold(r.form, r.stats);
+  const simd::BoundForm form = form_of(spec, call, expected, matrix, row);
+  simd::OutputStats stats = stats_of(spec, sums, call.numbers.variance.mantissa);
+  CheckReading r;
+  r.difference = size_of(stats.sum - expected.checksum);
+  r.threshold = simd::inlined::threshold(form, stats);
   r.checkable = is_finite(expected.checksum);
   r.finite = is_finite(r.difference) && is_finite(r.threshold);
+  r.unclear = false;
   if (spec.rule != ProductRule::kVariance || spec.own || !r.checkable || !r.finite ||
-      !simd::inlined::uses_tail(r.form) || !(r.difference > r.form.tail_from * r.threshold)) {
+      !simd::inlined::uses_tail(form) || !(r.difference > form.tail_from * r.threshold)) {
     return r;
   }
-  r.top = static_cast<int>(bits_of(sums.of[3]) >> 52);
-  simd::OutputStats least = r.stats;
-  least.tail = least_tail(root_of(r.form.ulp_weight * r.stats.ulp_square),
-                          scaled(1, r.top - 1023 - by.mantissa - 1), by.kappa, by.coarse);
-  const double least_threshold = simd::inlined::threshold(r.form, least);
+  stats.tail = quick_tail(call.numbers, root_of(form.ulp_weight * stats.ulp_square),
+                          largest_half_ulp(call, sums));
+  const double least = simd::inlined::threshold(form, stats);
   const double worst = as_double(current(&call.findings->worst));
-  r.unclear = !(r.difference <= least_threshold && r.difference <= worst * least_threshold);
-  simd::OutputStats without = r.stats;
-  without.tail = 0;
-  r.enough = r.difference / lesser(worst, 1) - simd::inlined::threshold(r.form, without);
+  r.unclear = !(r.difference <= least && r.difference <= worst * least);
   return r;
 }
-// Computes the threshold with the tail of the rounding errors that have these counts.
+// Sets the threshold of an unclear check by the counts of its exponents. Stops as soon as the check
+// is below it and its ratio is not the largest. `sum` is for tail_of().
 template <typename SumAt>
-ASSAY_HERE void set_tail(const VarianceNumbers& by, const UlpCounts& counts, const SumAt& sum_at,
-                         CheckReading& r) {
-  const int unit = r.top - 1023 - by.mantissa - 1;
-  r.stats.tail = tail_of(counts, kOctaves, unit, by.kappa, by.coarse, r.enough, sum_at).value;
-  r.threshold = simd::inlined::threshold(r.form, r.stats);
+ASSAY_HERE void set_tail(const ProductSpec& spec, const CheckCall& call, I64 matrix, I64 row,
+                         const Sums& sums, const UlpCounts& counts, double difference, int top,
+                         const SumAt& sum, double& threshold) {
+  const VarianceNumbers& by = call.numbers.variance;
+  const double worst = lesser(as_double(current(&call.findings->worst)), 1);
+  const double enough = difference / worst - threshold_with(spec, call, matrix, row, sums, 0);
+  const double tail =
+      tail_of(counts, kOctaves, top - 1023 - by.mantissa - 1, by.kappa, by.coarse, enough, sum)
+          .value;
+  threshold = threshold_with(spec, call, matrix, row, sums, tail);
 }
 
 #ifdef __CUDACC_RTC__
@@ -782,36 +237,38 @@ ASSAY_HERE void note(const CheckCall& call, I64 matrix, I64 row, const CheckRead
 #ifdef __CUDACC_RTC__
 // Settles the unclear checks of a warp, one after the other, by all of its threads.
 ASSAY_RARE void settle_unclear(const ProductSpec& spec, const CheckCall& call, I64 matrix, I64 row,
-                               int warp_lane, bool active, CheckReading& reading) {
-  for (U32 unclear = __ballot_sync(0xffffffffu, active && reading.unclear); unclear != 0;
-       unclear &= unclear - 1) {
+                               int warp_lane, const Sums& sums, U32 unclear,
+                               CheckReading& reading) {
+  constexpr U32 kAll = 0xffffffffu;
+  for (; unclear != 0; unclear &= unclear - 1) {
     const int source = __ffs(static_cast<int>(unclear)) - 1;
-    const I64 of_matrix = __shfl_sync(0xffffffffu, matrix, source),
-              of_row = __shfl_sync(0xffffffffu, row, source);
-    const int top = __shfl_sync(0xffffffffu, reading.top, source);
+    const I64 of_matrix = __shfl_sync(kAll, matrix, source),
+              of_row = __shfl_sync(kAll, row, source);
+    const double difference = __shfl_sync(kAll, reading.difference, source);
+    Sums of_sums;
+    for (int s = 0; s < kMostSums; ++s) of_sums.of[s] = __shfl_sync(kAll, sums.of[s], source);
+    const int top = static_cast<int>(high_of(of_sums.of[3]) >> kHighMantissa);
     UlpCounts counts = {};
     count_exponents(spec, call.c, of_matrix, of_row, warp_lane, 32, top, counts);
     for (int i = 0; i < kOctaves; ++i) {
       for (int distance = 16; distance > 0; distance /= 2) {
-        counts.of[i] += __shfl_xor_sync(0xffffffffu, counts.of[i], distance);
+        counts.of[i] += __shfl_xor_sync(kAll, counts.of[i], distance);
       }
     }
-    CheckReading copy = reading;
-    copy.top = top;
-    copy.enough = __shfl_sync(0xffffffffu, reading.enough, source);
+    double threshold = 0;
     set_tail(
-        call.numbers.variance, counts,
+        spec, call, of_matrix, of_row, of_sums, counts, difference, top,
         [&](double s, const UlpCounts& of, int used, bool coarse) {
           Cumulant sum = sum_at(s, of, used, coarse, warp_lane, 32);
           for (int distance = 16; distance > 0; distance /= 2) {
-            sum.value += __shfl_xor_sync(0xffffffffu, sum.value, distance);
-            sum.rest += __shfl_xor_sync(0xffffffffu, sum.rest, distance);
-            sum.second += __shfl_xor_sync(0xffffffffu, sum.second, distance);
+            sum.value += __shfl_xor_sync(kAll, sum.value, distance);
+            sum.rest += __shfl_xor_sync(kAll, sum.rest, distance);
+            sum.second += __shfl_xor_sync(kAll, sum.second, distance);
           }
           return sum;
         },
-        copy);
-    if (warp_lane == source) reading = copy;
+        threshold);
+    if (warp_lane == source) reading.threshold = threshold;
   }
 }
 #endif
@@ -838,7 +295,11 @@ ASSAY_HERE void check_rows(const ProductSpec& spec, const CheckCall& call, U64 b
   const bool active = at.inside && at.lane < call.rows_each && row < call.c.rows;
   CheckReading reading = {};
   if (active) reading = read_check(spec, call, at.matrix, row, mine);
-  settle_unclear(spec, call, at.matrix, row, static_cast<int>(thread % 32), active, reading);
+  const U32 unclear = __ballot_sync(0xffffffffu, reading.unclear);
+  if (unclear != 0) {
+    settle_unclear(spec, call, at.matrix, row, static_cast<int>(thread % 32), mine, unclear,
+                   reading);
+  }
   if (active) note(call, at.matrix, row, reading);
 #else
   if (at.lane != 0 || !at.inside) return;
@@ -849,14 +310,15 @@ ASSAY_HERE void check_rows(const ProductSpec& spec, const CheckCall& call, U64 b
                                [&](int lane, Sums* to) { take_some(row, lane, to); });
     CheckReading reading = read_check(spec, call, at.matrix, row, sums[0]);
     if (reading.unclear) {
+      const int top = static_cast<int>(high_of(sums[0].of[3]) >> kHighMantissa);
       UlpCounts counts = {};
-      count_exponents(spec, call.c, at.matrix, row, 0, 1, reading.top, counts);
+      count_exponents(spec, call.c, at.matrix, row, 0, 1, top, counts);
       set_tail(
-          call.numbers.variance, counts,
+          spec, call, at.matrix, row, sums[0], counts, reading.difference, top,
           [](double s, const UlpCounts& of, int used, bool coarse) {
             return sum_at(s, of, used, coarse);
           },
-          reading);
+          reading.threshold);
     }
     note(call, at.matrix, row, reading);
   }

@@ -58,7 +58,7 @@ std::int64_t column_blocks(std::int64_t rows, std::int64_t step) {
   return ((rows + step - 1) / step + kGroups - 1) / kGroups;
 }
 
-// Where the rows of a tensor's matrices are, and how kernels go through them.
+// The place of the rows of a tensor's matrices, and the way in which kernels go through them.
 struct Layout {
   SumsCall call{};
   bool by_columns = false;  // columns are contiguous, and rows are not
@@ -437,6 +437,7 @@ DeviceChecksum::DeviceChecksum(const DeviceProduct& like, const AbftOptions& opt
       .own = of.spec.own,
       .coarse = options.spec.coarse,
       .mantissa = output.is_float() ? output.mantissa_bits() : 0};
+  numbers.least_s = device::least_s(1, numbers.variance.kappa, options.spec.coarse);
   if (of.spec.rule == ProductRule::kVAbft) {
     const abft::VAbftConstants by =
         abft::v_abft_constants(options.spec, output, of.depth, like.a.layout.format);

@@ -13,8 +13,8 @@
 
 namespace assay::inline v0_2 {
 
-// What the checks of one or more calls found. The sums are float64's, whose roundings differ from
-// those of the host's checks: differences and thresholds agree within 1e-10 of the threshold.
+// The findings of the checks of one or more calls. The sums are float64's, whose roundings differ
+// from those of the host's checks: differences and thresholds agree within 1e-10 of the threshold.
 struct ChecksumFindings {
   std::int64_t flagged = 0;
   std::int64_t not_checkable = 0;  // checks whose operands are infinite or NaN

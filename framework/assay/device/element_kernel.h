@@ -1,4 +1,4 @@
-// How kernels read elements, and add to numbers that blocks of threads share.
+// The functions by which kernels read elements, and add to numbers that blocks of threads share.
 #pragma once
 
 #include "assay/base/kernel_code.h"
