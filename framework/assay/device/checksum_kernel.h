@@ -123,15 +123,16 @@ ASSAY_RARE void count_exponents(const ProductSpec& spec, const SumsCall& call, I
   };
   const I64 whole = call.packed ? call.length / step * step : 0;
   constexpr int kDeep = 4;
-  for (I64 at = lane * step; at < whole; at += kDeep * lanes * step) {
+  const I64 stride = static_cast<I64>(lanes) * step;
+  for (I64 at = static_cast<I64>(lane) * step; at < whole; at += kDeep * stride) {
     Pack packs[kDeep];
     ASSAY_UNROLL
     for (int d = 0; d < kDeep; ++d) {
-      const I64 there = at + d * lanes * step < whole ? at + d * lanes * step : at;
+      const I64 there = at + d * stride < whole ? at + d * stride : at;
       packs[d] =
           load(from, static_cast<U64>((row * call.from.stride + there) * f.bytes), f.bytes * step);
     }
-    for (int d = 0; d < kDeep && at + d * lanes * step < whole; ++d) {
+    for (int d = 0; d < kDeep && at + d * stride < whole; ++d) {
       ASSAY_UNROLL
       for (int k = 0; k < step; ++k) count(code_in(packs[d], f.bytes, k));
     }

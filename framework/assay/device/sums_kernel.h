@@ -23,7 +23,7 @@ constexpr U32 kProductThreads = 256;  // threads of a block
 constexpr int kRowsAtOnce = 4;        // rows of A and B that a thread reads at once
 constexpr int kCheckedAtOnce = 4;     // and rows of C
 constexpr int kMostAtOnce = 8;        // elements of neighboring columns that a thread reads at once
-constexpr int kRowLanes = 16;         // threads of a block that read the same columns
+constexpr I64 kRowLanes = 16;         // threads of a block that read the same columns
 
 // The constants of the kernels of a kind of products.
 struct ProductSpec {
@@ -200,7 +200,8 @@ ASSAY_HERE I64 position(const Order& order, I64 row) {
   const I64 first = row / block * block;
   const int in_block = static_cast<int>(row - first), lane = in_block / order.step,
             in_step = in_block % order.step;
-  return first + 2 * (in_step / 2 * order.lanes + lane) + in_step % 2;
+  const int pair = in_step / 2 * order.lanes + lane, of_pair = in_step % 2;
+  return first + 2 * I64{pair} + of_pair;
 }
 
 // One call of the kernels. Sum s of the row r of matrix m is at to[(m sums + s) order.stride +
@@ -242,7 +243,8 @@ struct alignas(16) Pair {
 ASSAY_HERE void weights_of_pair(const ProductSpec& spec, Side side, const SumsCall& call,
                                 const double* first, I64 step_at, int lane, int pair, Sums* by) {
   if (side != Side::kA) return;
-  const double* const at = first + step_at + 2 * (pair * call.lanes + lane);
+  const int of_lane = pair * call.lanes + lane;
+  const double* const at = first + step_at + 2 * I64{of_lane};
   ASSAY_UNROLL
   for (int s = 0; s < sums_of(spec, Side::kB); ++s) {
     const Pair both = *reinterpret_cast<const Pair*>(at + s * call.by_order.stride);
@@ -293,7 +295,7 @@ ASSAY_HERE void take_rows(const ProductSpec& spec, Side side, const SumsCall& ca
     ASSAY_UNROLL
     for (int pair = 0; pair < (step + 1) / 2; ++pair) {
       Sums by[2];
-      weights_of_pair(spec, side, call, weights, at - lane * step, lane, pair, by);
+      weights_of_pair(spec, side, call, weights, at - I64{lane} * step, lane, pair, by);
       ASSAY_UNROLL
       for (int k = 2 * pair; k < 2 * pair + 2 && k < step; ++k) {
         ASSAY_UNROLL
