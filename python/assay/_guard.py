@@ -12,8 +12,8 @@ from ._device import load_compiler
 _FUSED = {
     "scaled_dot_product_attention": "a fused call",
     "multi_head_attention_forward": "its products are inside of the call",
-    "_native_multi_head_attention": "a fused call",
-    "_transformer_encoder_layer_fwd": "a fused call",
+    "native_multi_head_attention": "a fused call",
+    "transformer_encoder_layer_fwd": "a fused call",
     "einsum": "its products are inside of the call",
     "tensordot": "its products are inside of the call",
     "bilinear": "its products are inside of the call",
@@ -22,7 +22,7 @@ _FUSED = {
     "conv_transpose3d": "a convolution",
     "lstm": "its products are inside of the call", "gru": "its products are inside of the call",
 }
-_PRODUCTS = {"linear", "matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "addmm", "baddbmm"}
+_PRODUCTS = {"linear", "matmul", "rmatmul", "mm", "bmm", "addmm", "baddbmm"}
 # The machines (assay.list_machines()) of NVIDIA's compute capabilities.
 _MACHINES = {(9, 0): "hopper", (8, 0): "ampere"}
 # Steps of automatic differentiation that only change the shape of a product.
@@ -92,7 +92,7 @@ class _Watch(TorchFunctionMode):
     def __torch_function__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         output = function(*args, **kwargs)
-        name = getattr(function, "__name__", "")
+        name = getattr(function, "__name__", "").strip("_")  # `a @ b` calls __matmul__ or matmul
         if name in _PRODUCTS:
             self.guard._product(name, args, kwargs, output)
         elif name in _FUSED:
@@ -114,7 +114,7 @@ class Guard:
             raise ValueError("guard(): the model has no parameters, so that its device is not known")
         if device.type not in ("cuda", "cpu"):
             raise ValueError(f"guard(): the model is on {device}; products are checked on CUDA devices and on the CPU")
-        self._is_cuda = device.type == "cuda"
+        self._on, self._is_cuda = device, device.type == "cuda"
         self._device = device.index if self._is_cuda else -1
         if self._is_cuda:
             load_compiler()
@@ -219,13 +219,15 @@ class Guard:
                 if added.dim() > 1 and any(extent != 1 for extent in added.shape[:-1]):
                     return self._leave_out(f"{call} that adds a matrix")
                 bias = added.reshape(-1).expand(b.shape[-1]).contiguous()
-        elif call == "__rmatmul__":
+        elif call == "rmatmul":
             a, b = args[1], args[0]
         else:
             a, b = args[0], args[1]
             cached = isinstance(b, torch.nn.Parameter)
         if a.dim() < 2 or b.dim() < 2:
             return self._leave_out(f"{call} of a vector")
+        if output.device != self._on:
+            return self._leave_out(f"{call} on {output.device}, and the model is on {self._on}")
         if a.dtype != output.dtype and torch.is_autocast_enabled():
             # PyTorch computed the product from rounded copies.
             a, b = a.to(output.dtype), b.to(output.dtype)

@@ -126,7 +126,8 @@ class Stubs(unittest.TestCase):
                     self.assertTrue(hasattr(getattr(_core, node.name), member.name), member.name)
 
     def test_the_package_has_all_of_it(self):
-        hidden = {"case_golden", "case_emulate"}  # the package has the first two only as methods of Case
+        # The package has the first two only as methods of Case, and assay.torch.guard() calls the others.
+        hidden = {"case_golden", "case_emulate", "device_checksum", "DeviceChecksum", "DeviceFindings", "DeviceWeights"}
         self.assertEqual({name for name in vars(_core) if not name.startswith("_")} - hidden,
                          {name for name in assay.__all__ if hasattr(_core, name)})
 
