@@ -228,8 +228,8 @@ class Guard:
             return self._leave_out(f"{call} of a vector")
         if output.device != self._on:
             return self._leave_out(f"{call} on {output.device}, and the model is on {self._on}")
-        if a.dtype != output.dtype and torch.is_autocast_enabled():
-            # PyTorch computed the product from rounded copies.
+        if a.dtype != output.dtype and a.is_floating_point():
+            # Under torch.autocast, PyTorch computes the product from rounded copies.
             a, b = a.to(output.dtype), b.to(output.dtype)
             bias, cached = None if bias is None else bias.to(output.dtype), False
         if output.dtype == torch.float32 and self._is_cuda and torch.backends.cuda.matmul.allow_tf32:

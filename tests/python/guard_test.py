@@ -50,6 +50,13 @@ class Guard(TestCase):
                              ["grad of linear's left operand", "grad of linear's right operand", "linear"])
             self.assertEqual(report.left_out, {})
 
+    def test_autocast(self):
+        model = self.layer(torch.float32)
+        with assay.torch.guard(model, backward=True) as guard, torch.autocast("cpu", torch.bfloat16):
+            model(torch.randn(10, 24)).float().square().mean().backward()
+        guard.check()
+        self.assertEqual([one.call for one in guard.report().products if "grad" not in one.call], ["linear", "linear"])
+
     def test_a_flip_is_named(self):
         model = self.layer()
         x = torch.randn(10, 24).to(torch.bfloat16)
