@@ -1,4 +1,4 @@
-"""PyTorch: check(), matmuls() of a module, and guard() of a model that runs.
+"""PyTorch: check(), matmuls() of a module, guard() of a model that runs, and campaign() of a kernel.
 
     assay.torch.check(my_softmax, torch.softmax, (x, -1), standard="torch")
     with assay.torch.matmuls(model) as seen:
@@ -10,6 +10,8 @@
 """
 import contextlib
 import dataclasses
+import pathlib
+import tempfile
 from typing import Any, List, Tuple
 
 import torch
@@ -94,7 +96,8 @@ def check(fn, reference_fn, inputs, *, kwargs=None, op=None, machine=None, raise
     return True
 
 
-def _case_of(op, inputs, output, golden):
+def _inputs_of(op, inputs):
+    """Returns the tensors in a function's arguments by the names of the operator's inputs, on the CPU."""
     rows = {row["name"]: row for row in _core.list_operators()}
     if op not in rows:
         raise ValueError(f"op={op!r} is no operator of assay.list_operators()")
@@ -102,7 +105,11 @@ def _case_of(op, inputs, output, golden):
     tensors = [one.detach().cpu() for one in inputs if isinstance(one, torch.Tensor)]
     if len(tensors) > len(names):
         raise ValueError(f"{op} takes {', '.join(names)}, not {len(tensors)} tensors")
-    return Case(op, op=op, inputs=dict(zip(names, tensors)), golden=golden,
+    return dict(zip(names, tensors))
+
+
+def _case_of(op, inputs, output, golden):
+    return Case(op, op=op, inputs=_inputs_of(op, inputs), golden=golden,
                 attributes={"output_dtype": _core.Tensor.of(output.cpu()).dtype})
 
 
@@ -246,3 +253,55 @@ def _product_case(name, a, b, bias, c, how):
         inputs["bias"] = bias.clone()
     return Case(name, op="matmul", inputs=inputs, recorded={"torch": c.clone()},
                 attributes={"output_dtype": _core.Tensor.of(c).dtype, **how})
+
+
+def campaign(fn, inputs, *, op="matmul", kwargs=None, attributes=None, machine=None,
+             gates=("rounding_variance", "v_abft"), faults=({"census": 8},), clean_rows=1, name="campaign",
+             **options):
+    """Measures by assay.campaign() how well checks detect faults in the results of a function on any device.
+
+        inputs = [(torch.randn(128, 1024, device="cuda").bfloat16(), torch.randn(1024, 256, device="cuda").bfloat16())
+                  for _ in range(8)]
+        report = assay.torch.campaign(torch.matmul, inputs)
+
+    fn is called once for each of the inputs, and its results are copied to the host, which injects the faults. All inputs
+    have one shape and dtype.
+
+    inputs      a tuple of tensors for each matrix, or an iterator of them. They are the inputs of the operator `op`, one
+                of assay.list_operators(), in its order. A result of any shape counts as one matrix.
+    kwargs      keywords of fn
+    attributes  the operator's, such as {"transpose_b": True}
+    machine     the machine of assay.list_machines() that computes
+    gates, faults, clean_rows
+                those of a cell of a plan (docs/campaigns.md). The results are not computed again, so that faults of inputs
+                are refused. All rows are looked at for false alarms unless clean_rows is 0.
+    name        of the plan and its cell
+    options     those of assay.campaign(): out, json, csv, threads, ...
+
+    Returns the CampaignReport. There are no intervals with fewer than four matrices.
+    """
+    from . import campaign as campaign_of_plan
+    cases, kinds = [], []
+    with torch.no_grad():
+        for number, one in enumerate(inputs):
+            one = tuple(one) if isinstance(one, (tuple, list)) else (one,)
+            outputs = _outputs(fn(*one, **(kwargs or {})), "the function")
+            if len(outputs) != 1:
+                raise ValueError(f"the function gives {len(outputs)} outputs; a campaign takes one")
+            named = _inputs_of(op, one)
+            cases.append(Case(f"matrix/{number}", op=op, inputs=named, recorded={"kernel": outputs[0].cpu()},
+                              attributes={"output_dtype": _core.Tensor.of(outputs[0].cpu()).dtype, **(attributes or {})}))
+            kinds.append([(str(x.dtype), tuple(x.shape)) for x in one if isinstance(x, torch.Tensor)])
+            if kinds[-1] != kinds[0]:
+                raise ValueError(f"inputs of one shape and dtype are needed, and those of matrix {number} are {kinds[-1]}, "
+                                 f"of matrix 0 {kinds[0]}")
+    if not cases:
+        raise ValueError("inputs= has no tensors: give a tuple of tensors for each matrix")
+    with tempfile.TemporaryDirectory() as folder:
+        file = str(pathlib.Path(folder) / "kernel.h5")
+        _core.write(file, cases)
+        cell = {"name": name, "dataset": file, "together": True, "recorded": "kernel", "gates": list(gates),
+                "clean_rows": clean_rows, "faults": [dict(one) for one in faults]}
+        if machine is not None:
+            cell["machine"] = machine
+        return campaign_of_plan({"schema": 1, "name": name, "cells": [cell]}, **options)

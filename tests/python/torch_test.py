@@ -16,6 +16,40 @@ def float32_softmax(x, dim=-1):
     return torch.softmax(x.float(), dim).to(x.dtype)
 
 
+class Campaign(TestCase):
+    def products(self, count=8, rows=32):
+        generator = torch.Generator().manual_seed(1)
+        return [(torch.randn(rows, 64, generator=generator).bfloat16(), torch.randn(64, 48, generator=generator).bfloat16())
+                for _ in range(count)]
+
+    def test_rates_of_a_function_have_intervals(self):
+        report = assay.torch.campaign(torch.matmul, self.products(), gates=["rounding_variance"],
+                                      faults=[{"census": 8, "bits": [7, 14], "direction": "0to1"}], name="torch's")
+        (cell,) = report.to_dict()["cells"]
+        self.assertEqual((cell["name"], cell["matrices"], cell["machine"]), ("torch's", 8, "kernel"))
+        self.assertIn("0 of 256 rows alarmed", report.text)
+        self.assertRegex(report.text, r"bit 7, 0 to 1 +6 \d+ +9\d\.?\d* \[9[\d.]+, 9[\d.]+\]")
+        self.assertRegex(report.text, r"bit 14, 0 to 1 +\d[ \d]+ +100 ")
+
+    def test_other_operators(self):
+        rows = [(torch.randn(16, 64, generator=torch.Generator().manual_seed(n)),) for n in range(4)]
+        report = assay.torch.campaign(torch.softmax, rows, kwargs={"dim": -1}, op="softmax", gates=["tolerance"],
+                                      faults=[{"fault": "flip,bit=20", "trials": 400}])
+        self.assertRegex(report.text, r"flip,bit=20 +400 +100 ")
+
+    def test_refusals(self):
+        campaign, some = assay.torch.campaign, self.products(2)
+        for said, call in (("inputs= has no tensors: give a tuple of tensors for each matrix", lambda: campaign(torch.matmul, [])),
+                           ("op='matmull' is no operator of assay.list_operators()",
+                            lambda: campaign(torch.matmul, some, op="matmull")),
+                           ("the function gives 2 outputs; a campaign takes one",
+                            lambda: campaign(torch.max, [(torch.randn(3, 4),)], op="reduce_max", kwargs={"dim": 0})),
+                           ("inputs of one shape and dtype are needed, and those of matrix 2 are [('torch.bfloat16', (8, 64)), "
+                            "('torch.bfloat16', (64, 48))], of matrix 0 [('torch.bfloat16', (32, 64)), ('torch.bfloat16', (64, 48))]",
+                            lambda: campaign(torch.matmul, some + self.products(1, rows=8)))):
+            self.assertEqual(self.refusal(ValueError, call), said)
+
+
 class Check(TestCase):
     def test_a_pass_and_a_failure(self):
         x = torch.randn(8, 64, generator=torch.Generator().manual_seed(1))

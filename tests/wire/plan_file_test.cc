@@ -338,6 +338,35 @@ TEST(PlanFile, Datasets) {
             "p.json: cell 1: no case of /plans/d.h5 matches 'none'");
 }
 
+TEST(PlanFile, CasesTogether) {
+  const Format& f = format_named("bfloat16");
+  DatasetCases found;
+  found.digest = "1234";
+  found.cases = {{"a/one", "matmul", &f, &f, {2, 3, 4}}, {"a/two", "matmul", &f, &f, {2, 3, 4}}};
+  const auto parse_with = [&](const std::string& cell) {
+    const auto lister = [&](const std::string&, const std::string&) { return found; };
+    return campaign::check_plan(parse_plan(plan_of(cell), "p.json", "/plans", lister));
+  };
+  const std::string cell = R"("dataset": "d.h5", "case": "a/*", "together": true,
+      "recorded": "p", "gates": "v_abft", "clean_rows": 1,
+      "faults": [{"census": 1}, {"fault": "flip,bit=3", "trials": 300}])";
+  const campaign::Plan plan = parse_with(cell);
+  EXPECT_THAT(names_of(plan), ElementsAre("a/*"));
+  EXPECT_THAT(plan.cells[0].cases, ElementsAre("a/one", "a/two"));
+  EXPECT_EQ(plan.cells[0].matrices(), 2);
+  EXPECT_EQ(plan.cells[0].clean_matrices(), 2);
+  EXPECT_EQ(plan.cells[0].faults[1].per_matrix, 150);
+  EXPECT_THAT(plan.canonical, HasSubstr("case a/one, a/two on"));
+  found.cases[1].shape = {5, 3, 4};
+  EXPECT_EQ(error_of([&] { (void)parse_with(cell); }),
+            "p.json: cell 1: 'together' is for cases of one operator, dtype and shape, which a/one "
+            "and a/two are not; choose them with 'case'");
+  EXPECT_EQ(error_of([&] { (void)parse_with(R"("dataset": "d.h5", "together": 1)"); }),
+            "p.json: cell 1: 'together' is true or false, not 1");
+  EXPECT_EQ(message_with("together", "true"),
+            "p.json: cell 1: 'together' is only for 'dataset'; leave it out");
+}
+
 // A plan may give the names that a gate's threshold has in published tables.
 TEST(PlanFile, Variants) {
   const std::string cell = cell_with("gates", R"(["v_abft", "a_abft"])");

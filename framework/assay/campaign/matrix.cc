@@ -84,7 +84,7 @@ Matrix make_matrix(const Plan& plan, const Cell& cell, std::int64_t index, const
       c = drawn_case(plan, cell, index);
     } else {
       if (!load) refuse("datasets cannot be read here");
-      c = load(cell.dataset, cell.case_name);
+      c = load(cell.dataset, cell.cases[static_cast<std::size_t>(index)]);
       if (!cell.recorded.empty()) {
         CaseOutput& output = c.output();
         if (output.recorded_by(cell.recorded) == nullptr) {

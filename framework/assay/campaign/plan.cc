@@ -59,12 +59,12 @@ bool Cell::is_product() const {
 }
 
 std::int64_t Cell::clean_matrices() const {
-  if (!dataset.empty()) return clean_rows > 0 ? 1 : 0;
+  if (!dataset.empty()) return clean_rows > 0 ? std::ssize(cases) : 0;
   return (clean_rows + rows_a_matrix() - 1) / rows_a_matrix();
 }
 
 std::int64_t Cell::matrices() const {
-  if (!dataset.empty()) return 1;  // the inputs are those of one case, which never change
+  if (!dataset.empty()) return std::ssize(cases);
   std::int64_t most = clean_matrices();
   for (const FaultPlan& f : faults) {
     most = std::max(most, f.census ? f.trials : (f.trials + f.per_matrix - 1) / f.per_matrix);
@@ -125,7 +125,7 @@ void set_fingerprint(Plan& plan, const std::vector<std::string>& digests) {
       }
       text += "\n";
     } else {
-      text += formatted("  case {} on {}{}{}\n", c.case_name, c.machine->name,
+      text += formatted("  case {} on {}{}{}\n", fmt::join(c.cases, ", "), c.machine->name,
                         c.recorded.empty() ? "" : ", recorded by " + c.recorded,
                         c.recorded_on_machine ? " on this machine" : "");
     }

@@ -66,9 +66,11 @@ struct Cell {
   // are made only if they are named there.
   DistributionSpec distribution;
   std::map<std::string, DistributionSpec> distributions;
-  // If set, the inputs are those of a case of this dataset. Then dtype, output and shape are those
-  // of the case, and rows, distributions and attributes are not used.
-  std::string dataset, case_name;
+  // If set, the inputs are those of cases of this dataset, one case for each matrix. Then dtype,
+  // output and shape are those of the cases, and rows, distributions and attributes are not used.
+  std::string dataset;
+  std::vector<std::string> cases;  // their names
+  std::string case_name;           // the name of a single case, or the pattern of several
   // The producer of the recorded results to use. If empty, the results are emulated.
   std::string recorded;
   // If true, the plan states that the recorded results are from `machine`. If false, the case's

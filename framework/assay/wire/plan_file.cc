@@ -16,9 +16,9 @@ const std::vector<std::string> kPlanKeys = {"schema",  "name",     "about",    "
 const std::vector<std::string> kRemarkKeys = {"algorithm", "dtype", "distribution", "direction",
                                               "shape",     "bits",  "remark"};
 const std::vector<std::string> kCellKeys = {
-    "name",  "operator",     "machine",    "dtype",    "output_dtype", "shape",
-    "rows",  "distribution", "dataset",    "case",     "recorded",     "attributes",
-    "gates", "faults",       "clean_rows", "precision"};
+    "name",       "operator",     "machine", "dtype",      "output_dtype", "shape",
+    "rows",       "distribution", "dataset", "case",       "together",     "recorded",
+    "attributes", "gates",        "faults",  "clean_rows", "precision"};
 const std::vector<std::string> kDistributionWords = {"draw", "name", "published"};
 const std::vector<std::string> kFaultKeys = {"census", "bits",       "direction", "fault",
                                              "trials", "per_matrix", "class"};
@@ -156,6 +156,22 @@ campaign::UncheckedCell with_judges(campaign::Cell cell, const Json& json,
   return unchecked;
 }
 
+// Reads true or false; false if the key is missing.
+bool read_flag(const Json& json, const char* key, const std::string& where) {
+  if (!json.contains(key)) return false;
+  if (!json[key].is_boolean()) wrong(where, "'{}' is true or false, not {}", key, json[key].dump());
+  return json[key].get<bool>();
+}
+
+// Gives each matrix of a cell an equal share of the trials, if there are more than its matrices
+// take.
+void share_trials(campaign::Cell& cell) {
+  for (campaign::FaultPlan& fault : cell.faults) {
+    const std::int64_t share = (fault.trials + cell.matrices() - 1) / cell.matrices();
+    if (!fault.census) fault.per_matrix = std::max(fault.per_matrix, share);
+  }
+}
+
 void read_distribution(campaign::Cell& cell, const Json& json, const std::string& where,
                        std::string& name) {
   std::string draw;
@@ -288,7 +304,23 @@ struct Reader {
     }
   }
 
-  // Reads the cases of a dataset, with one cell for each.
+  // Makes one cell of several cases, each of which is a matrix.
+  static void put_together(campaign::Cell& cell, const DatasetCases& from,
+                           const std::string& where) {
+    const DatasetCases::Entry& first = from.cases.front();
+    for (const DatasetCases::Entry& entry : from.cases) {
+      if (entry.op != first.op || entry.dtype != first.dtype || entry.output != first.output ||
+          entry.shape != first.shape) {
+        wrong(where,
+              "'together' is for cases of one operator, dtype and shape, which {} and {} are not; "
+              "choose them with 'case'",
+              first.name, entry.name);
+      }
+      cell.cases.push_back(entry.name);
+    }
+  }
+
+  // Reads the cases of a dataset, with one cell for each, or for all of them together.
   void read_dataset(const campaign::Cell& common, const Json& json, const std::string& where) {
     for (const char* key :
          {"dtype", "shape", "distribution", "rows", "output_dtype", "attributes"}) {
@@ -307,23 +339,32 @@ struct Reader {
             json.contains("operator") ? " with the operator " + common.op : "");
     }
     plan.digests.push_back(formatted("{} {}", file, cases.digest));
+    campaign::Cell all;
+    const bool together = read_flag(json, "together", where);
+    if (together) put_together(all, cases, where);
     for (const DatasetCases::Entry& entry : cases.cases) {
       campaign::Cell cell = common;
       cell.dataset = path;
-      cell.case_name = entry.name;
+      cell.cases = together ? all.cases : std::vector<std::string>{entry.name};
+      cell.case_name = together ? glob : entry.name;
       cell.op = entry.op;
       cell.dtype = entry.dtype;
       cell.output = entry.output;
       cell.shape = entry.shape;
       cell.recorded = text_of(json, "recorded", where);
       cell.recorded_on_machine = !cell.recorded.empty() && json.contains("machine");
-      cell.name = common.name.empty() ? entry.name : formatted("{} {}", common.name, entry.name);
-      add(with_judges(std::move(cell), json, where));
+      cell.name = common.name.empty() ? cell.case_name
+                  : together          ? common.name
+                                      : formatted("{} {}", common.name, entry.name);
+      campaign::UncheckedCell judged = with_judges(std::move(cell), json, where);
+      if (together) share_trials(judged.cell);
+      add(std::move(judged));
+      if (together) break;
     }
   }
 
   void read_drawn(const campaign::Cell& common, const Json& json, const std::string& where) {
-    for (const char* key : {"case", "recorded"}) {
+    for (const char* key : {"case", "recorded", "together"}) {
       if (json.contains(key)) wrong(where, "'{}' is only for 'dataset'; leave it out", key);
     }
     const std::vector<Json> dtypes = list_of(json, "dtype"),
