@@ -38,9 +38,9 @@ struct CheckCall {
   I64 totals_matrices;  // 1 if all matrices have the same B
   const double* bias;   // the sums of the bias, or null
   CheckNumbers numbers;
-  int rows_each;  // rows that the lanes of a row check one after the other, at most as many as
-                  // lanes
-  U64 number;     // of this call, from 1
+  // The rows that the lanes of a row check one after the other, at most as many as lanes.
+  int rows_each;
+  U64 number;  // of this call, from 1
   ChecksumFindings* findings;
 };
 
@@ -191,14 +191,15 @@ ASSAY_HERE CheckReading read_check(const ProductSpec& spec, const CheckCall& cal
   return r;
 }
 // Sets the threshold of an unclear check by the counts of its exponents. Stops as soon as the check
-// is below it and its ratio is not the largest. `sum` is for tail_of().
+// is below it and its ratio is not above `worst`. `sum` is for tail_of(). All threads that share
+// the sums must have the same arguments, because they take the same steps.
 template <typename SumAt>
 ASSAY_HERE void set_tail(const ProductSpec& spec, const CheckCall& call, I64 matrix, I64 row,
-                         const Sums& sums, const UlpCounts& counts, double difference, int top,
-                         const SumAt& sum, double& threshold) {
+                         const Sums& sums, const UlpCounts& counts, double difference, double worst,
+                         int top, const SumAt& sum, double& threshold) {
   const VarianceNumbers& by = call.numbers.variance;
-  const double worst = lesser(as_double(current(&call.findings->worst)), 1);
-  const double enough = difference / worst - threshold_with(spec, call, matrix, row, sums, 0);
+  const double enough =
+      difference / lesser(worst, 1) - threshold_with(spec, call, matrix, row, sums, 0);
   const double tail =
       tail_of(counts, kOctaves, top - 1023 - by.mantissa - 1, by.kappa, by.coarse, enough, sum)
           .value;
@@ -246,6 +247,7 @@ ASSAY_RARE void settle_unclear(const ProductSpec& spec, const CheckCall& call, I
     const I64 of_matrix = __shfl_sync(kAll, matrix, source),
               of_row = __shfl_sync(kAll, row, source);
     const double difference = __shfl_sync(kAll, reading.difference, source);
+    const double worst = __shfl_sync(kAll, as_double(current(&call.findings->worst)), source);
     Sums of_sums;
     for (int s = 0; s < kMostSums; ++s) of_sums.of[s] = __shfl_sync(kAll, sums.of[s], source);
     const int top = static_cast<int>(high_of(of_sums.of[3]) >> kHighMantissa);
@@ -258,7 +260,7 @@ ASSAY_RARE void settle_unclear(const ProductSpec& spec, const CheckCall& call, I
     }
     double threshold = 0;
     set_tail(
-        spec, call, of_matrix, of_row, of_sums, counts, difference, top,
+        spec, call, of_matrix, of_row, of_sums, counts, difference, worst, top,
         [&](double s, const UlpCounts& of, int used, bool coarse) {
           Cumulant sum = sum_at(s, of, used, coarse, warp_lane, 32);
           for (int distance = 16; distance > 0; distance /= 2) {
@@ -315,7 +317,8 @@ ASSAY_HERE void check_rows(const ProductSpec& spec, const CheckCall& call, U64 b
       UlpCounts counts = {};
       count_exponents(spec, call.c, at.matrix, row, 0, 1, top, counts);
       set_tail(
-          spec, call, at.matrix, row, sums[0], counts, reading.difference, top,
+          spec, call, at.matrix, row, sums[0], counts, reading.difference,
+          as_double(current(&call.findings->worst)), top,
           [](double s, const UlpCounts& of, int used, bool coarse) {
             return sum_at(s, of, used, coarse);
           },

@@ -54,8 +54,8 @@ ASSAY_HERE int column_step(const ElementFormat& f) {
 //        kVariance: the checksum, sum a^2 B.square, sum a B.prefix, sum sign(a) B.sign
 //        kVAbft: the checksum, sum a, min a, max a
 //        kAAbft: the checksum, sum |a| max_j |b_kj|, max |a|.  kExact: the checksum
-// C      kVariance: sum c, sum 2^e, sum 4^e with the exponents e of c, or sum c and sum c^2 if
-// `own`
+// C      kVariance: sum c, sum 2^e, sum 4^e and max 2^e with the exponents e of c
+//        kVariance if `own`: sum c, sum c^2
 //        kAAbft: sum c, max |c|.  kVAbft, kExact: sum c
 // bias   sum, sum of squares, sum of absolute values
 constexpr int kMostSums = 4;
