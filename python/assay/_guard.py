@@ -250,6 +250,7 @@ class Guard:
         if isinstance(checksum, str):
             return self._leave_out(f"{call}: {checksum}")
         kept = weights = None
+        cached = cached and not b.is_inference()  # PyTorch counts no changes of such tensors
         if cached:
             version = (b._version, None if bias is None else (bias._version, bias.data_ptr()))
             kept = self._kept.get((b.data_ptr(), layout))

@@ -57,6 +57,15 @@ class Guard(TestCase):
         guard.check()
         self.assertEqual([one.call for one in guard.report().products if "grad" not in one.call], ["linear", "linear"])
 
+    def test_inference_mode(self):
+        with torch.inference_mode():
+            model = self.layer()
+            with assay.torch.guard(model) as guard:
+                for _ in range(2):
+                    model(torch.randn(10, 24).to(torch.bfloat16))
+        guard.check()
+        self.assertEqual([one.calls for one in guard.report().products], [2, 2])
+
     def test_a_flip_is_named(self):
         model = self.layer()
         x = torch.randn(10, 24).to(torch.bfloat16)
