@@ -508,7 +508,7 @@ ASSAY_HERE void join_slabs(const ProductSpec& spec, Side side, const SumsCall& c
   Sums all;
   start(spec, side, all);
   for (I64 slab = 0; slab < call.slabs; ++slab) {
-    Sums part;
+    Sums part = {};
     ASSAY_UNROLL
     for (int s = 0; s < count; ++s) {
       part.of[s] = call.parts[((matrix * call.slabs + slab) * count + s) * call.rows + row];
