@@ -2,6 +2,7 @@
 // not in the public header, because there a user's compiler options for arithmetic would change it.
 #pragma once
 
+#include "assay/base/kernel_code.h"
 #include "assay/simd/bound_form_kernel.h"
 
 namespace assay {

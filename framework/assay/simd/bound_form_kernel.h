@@ -4,11 +4,9 @@
 // because simd/flips_kernel.h has the vector version of the threshold.)
 #pragma once
 
-#include "assay/base/kernel_code.h"
+#include "assay/base/constants.h"
 
-namespace assay {
-inline namespace v0_2 {
-namespace simd {
+namespace assay::inline v0_2::simd {
 
 // Statistics of the elements c of one check. Infinity and NaN among the elements make every field
 // that depends on them infinite or NaN.
@@ -68,6 +66,4 @@ struct BoundForm {
   double variance(const OutputStats& stats) const;
 };
 
-}  // namespace simd
-}  // namespace v0_2
-}  // namespace assay
+}  // namespace assay::simd
