@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <new>
 #include <optional>
 
 #include "assay/base/text.h"
@@ -276,6 +277,19 @@ const void* input_pointer(const KernelCall& call, const std::string& name) {
   return call.input(name).data;
 }
 
+static void call_emulated(const KernelCall& call, const Machine& machine) {
+  Case c = call.test_case;
+  c.attributes["output_dtype"] = std::string(call.output.format->name);
+  for (const auto& [name, view] : call.inputs) c.inputs[name] = copy_of(view);
+  Tensor output;
+  try {
+    output = emulate(c, machine, 1);
+  } catch (const Refusal& e) {
+    throw NotSupported(e.reason());
+  }
+  copy_elements(output.view(), call.output);
+}
+
 }  // namespace assay::trial
 
 namespace assay::inline v0_2 {
@@ -284,16 +298,11 @@ TrialKernel emulated_kernel(const Operator& op, const Machine& machine) {
   TrialKernel kernel = trial::kernel_of_all(op);
   kernel.name = formatted("the emulated machine {}", machine.name);
   kernel.call = [&machine](const KernelCall& call) {
-    Case c = call.test_case;
-    c.attributes["output_dtype"] = std::string(call.output.format->name);
-    for (const auto& [name, view] : call.inputs) c.inputs[name] = copy_of(view);
-    Tensor output;
     try {
-      output = emulate(c, machine, 1);
-    } catch (const Refusal& e) {
-      throw NotSupported(e.reason());
+      trial::call_emulated(call, machine);
+    } catch (const std::bad_alloc&) {
+      throw trial::OutOfMemory();
     }
-    copy_elements(output.view(), call.output);
   };
   return kernel;
 }

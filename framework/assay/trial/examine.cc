@@ -226,11 +226,14 @@ struct Examination::State {
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const Step& step = steps[i];
       step.memory->set(*step.inputs, step.fill);
+      const KernelCall call = step.memory->call(*step.header);
       CallEnd end;
       try {
         std::optional<CallersFloatEnvironment> callers;
         if (environment != nullptr) callers.emplace(*environment);
-        kernel.call(step.memory->call(*step.header));
+        kernel.call(call);
+      } catch (const OutOfMemory&) {
+        throw;
       } catch (const NotSupported& e) {
         end = {CallEnd::How::kNotSupported, e.what()};
       } catch (const WrongOutput& e) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <new>
 #include <optional>
 #include <set>
 #include <span>
@@ -61,6 +62,13 @@ class NotSupported : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+namespace trial {
+
+// assay itself lacks memory for a call. That is no finding about a kernel, and it ends the trial.
+class OutOfMemory : public std::bad_alloc {};
+
+}  // namespace trial
 
 // One call of a kernel: the inputs by name, the operator's attributes, and the output to write.
 struct KernelCall {
