@@ -14,6 +14,7 @@ import assay
 import torch
 from assay import _core
 from assay._device import load_compiler
+from assay._guard import described
 
 # Thresholds, and the machine whose sums they expect; None is float32 in any order.
 CHECKS = (("rounding_variance,groups=0", None), ("rounding_variance,groups=0", "hopper"), ("v_abft", None), ("a_abft", None))
@@ -33,10 +34,6 @@ def best_us(function, calls=20, runs=5):
         torch.cuda.synchronize()
         best = min(best, (time.perf_counter() - begin) / calls)
     return 1e6 * best
-
-
-def layout(tensor):
-    return str(tensor.dtype).split(".")[-1], list(tensor.shape), list(tensor.stride())
 
 
 def main():
@@ -59,7 +56,7 @@ def main():
             print(f"{size}^3, {what}: product {product:.1f} us; moving A, B, C {moved:.1f} us, A and C {kept_moved:.1f} us")
             for threshold, machine in CHECKS:
                 stream = torch.cuda.current_stream().cuda_stream
-                checksum = _core.device_checksum(0, stream, layout(a), layout(b), layout(c), threshold=threshold,
+                checksum = _core.device_checksum(0, stream, described(a), described(b), described(c), threshold=threshold,
                                                  machine=machine)
                 findings = _core.DeviceFindings(0, stream, 1)
                 kept = checksum.weights(b.data_ptr())

@@ -15,6 +15,7 @@ import assay.torch
 import torch
 from assay import _core
 from assay._device import load_compiler
+from assay._guard import described
 
 THRESHOLD = "rounding_variance,groups=0"
 WIDTH, HEADS, LAYERS, LENGTH, BATCH = 1024, 16, 12, 1024, 8
@@ -88,10 +89,6 @@ class Record(torch.overrides.TorchFunctionMode):
         return out
 
 
-def described(tensor):
-    return str(tensor.dtype).split(".")[-1], list(tensor.shape), list(tensor.stride())
-
-
 def flips(training, rows=256):
     """Yields for each product of a layer, bit and direction how many of `rows` flips, each in a row of its own, the device
     and the host see."""
@@ -132,8 +129,8 @@ def print_flips(training):
         differ += seen != host
     print(f"flips in six products of a layer: the device and the host see different numbers in {differ} of {6 * 32} cases")
     for (bit, direction), (count, seen, host) in totals.items():
-        share = f"{seen / count:7.2%} seen by the device, {host / count:7.2%} by the host" if count else "there are none"
-        print(f"  bit {bit:2}, {direction} to {1 - direction}: {count:5} flips, {share}")
+        shares = f", the device sees {seen / count:7.2%}, the host sees {host / count:7.2%}" if count else ""
+        print(f"  bit {bit:2}, {direction} to {1 - direction}: {count:5} flips{shares}")
 
 
 def main():

@@ -30,6 +30,17 @@ _VIEWS = ("ViewBackward", "UnsafeViewBackward", "ReshapeAliasBackward", "AliasBa
 _SLOTS = 256  # places of findings that are allocated at once
 
 
+def refuse_wrong_words(threshold, machine):
+    """Raises the error of a wrong threshold or machine, before a product is computed."""
+    ones = torch.ones(1, 1)
+    _core.check_product(ones, ones, ones, threshold=threshold, machine=machine)
+
+
+def described(tensor):
+    """A tensor as device_checksum() takes it: its dtype, shape and strides."""
+    return str(tensor.dtype).split(".")[-1], list(tensor.shape), list(tensor.stride())
+
+
 @dataclasses.dataclass
 class GuardedProduct:
     """A product of a model, and what the checks of all its calls found."""
@@ -120,9 +131,7 @@ class Guard:
             load_compiler()
         if machine == "auto":
             self.machine = _MACHINES.get(torch.cuda.get_device_capability(device)) if self._is_cuda else None
-        # This call raises an error if `threshold` or `machine` is wrong.
-        ones = torch.ones(1, 1)
-        _core.check_product(ones, ones, ones, threshold=threshold, machine=self.machine)
+        refuse_wrong_words(threshold, self.machine)
         self._inside = [""]  # the names of the modules that are running
         # The checksum of each layout, or the reason why its products are not checked.
         self._checksums = {}
@@ -168,6 +177,7 @@ class Guard:
 
     def report(self):
         """The GuardReport of all steps until now. Waits for the device."""
+        self._wait()
         found = [one for array in self._findings for one in array.fetch()]
         products = []
         for (name, call, shape, *_), (index, checks, calls) in self._places.items():
@@ -187,6 +197,10 @@ class Guard:
             raise _core.Untrusted("\n".join(["no product was checked", *(f"not checked: {one}" for one in self._left_out)]))
         if report.flagged:
             raise AssertionError(str(report))
+
+    def _wait(self):
+        if self._is_cuda:
+            torch.cuda.synchronize(self._device)
 
     def _enter(self, name):
         def hook(layer, arguments):
@@ -265,8 +279,6 @@ class Guard:
                        place % _SLOTS)
 
     def _checksum(self, stream, a, b, bias, c):
-        def described(tensor):
-            return str(tensor.dtype).split(".")[-1], list(tensor.shape), list(tensor.stride())
         try:
             return _core.device_checksum(self._device, stream, described(a), described(b), described(c),
                                          None if bias is None else described(bias), threshold=self._threshold,
@@ -290,6 +302,7 @@ class Guard:
             index = len(self._places)
             if index % _SLOTS == 0:
                 self._findings.append(_core.DeviceFindings(self._device, layout[0], _SLOTS))
+                self._wait()  # products on other streams add to these findings, too
             place = self._places[(name, call, shape, layout)] = [index, checks, 0]
         place[2] += 1
         return place[0]
@@ -330,7 +343,7 @@ def guard(model, *, threshold="rounding_variance,groups=0", machine="auto", back
                 optimizer.step()
         print(guard.report())
 
-    threshold  rounding_variance, v_abft or a_abft, with whole rows (groups=0)
+    threshold  rounding_variance, v_abft or a_abft, with whole rows (groups=0). Checks are not confirmed by their elements.
     machine    the machine of assay.list_machines() that computes. "auto": that of the model's device, or float32 sums
                in any order if assay does not have it.
     backward   True: the products that give gradients are checked, too

@@ -18,7 +18,7 @@ import torch
 
 from . import _core
 from ._case import Case
-from ._guard import Guard, GuardedProduct, GuardReport, guard  # noqa: F401
+from ._guard import Guard, GuardedProduct, GuardReport, guard, refuse_wrong_words  # noqa: F401
 from ._items import with_text
 
 
@@ -193,10 +193,7 @@ def matmuls(module, *, threshold="rounding_variance", machine=None, dump=None):
     # `inside` has the modules that are running, with their names.
     seen, cases, inside = Products(), [], []
 
-    # This call raises an error if `threshold` or `machine` is wrong. Without this call, the first product of the module
-    # would raise it.
-    ones = torch.ones(1, 1)
-    _core.check_product(ones, ones, ones, threshold=threshold, machine=machine)
+    refuse_wrong_words(threshold, machine)
 
     def judge(name, a, b, bias, c, **how):
         a, b, bias, c = (one if one is None else one.detach().cpu() for one in (a, b, bias, c))

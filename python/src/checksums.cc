@@ -35,8 +35,9 @@ DeviceView view_of(const Layout& layout, int device, std::uintptr_t stream, cons
 // Returns the model by which a machine sums products of a format, or null if it has none.
 const DotModel* model_of(const std::optional<std::string>& machine, const Format& input) {
   if (!machine) return nullptr;
+  const Machine& named = machine_named(*machine);
   try {
-    return &dot_model(machine_named(*machine), input);
+    return &dot_model(named, input);
   } catch (const Refusal&) {
     return nullptr;
   }

@@ -70,7 +70,7 @@ class Pack(unittest.TestCase):
         self.assertEqual(run("bash", tests, "exampel"), (
             2, "tests/cuda/run: there is no part 'exampel'; the parts are example, verdicts and sanitizer\n"))
         self.assertEqual(run("bash", tests, "example"), (
-            2, "tests/cuda/run: the example is built in a folder that tests/cuda/pack made, and this is none\n"))
+            2, "tests/cuda/run: the example needs a folder that tests/cuda/pack made, and this folder is another one\n"))
 
     @unittest.skipUnless(NVCC, "there is no nvcc here")
     def test_the_example_is_built_from_what_was_packed(self):

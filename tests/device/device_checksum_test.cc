@@ -332,6 +332,7 @@ TEST(DeviceChecksum, WhatIsNotCheckedIsSaid) {
   EXPECT_EQ(why("rounding_variance"), "kernels check whole rows only (groups=0)");
   EXPECT_EQ(why("rounding_variance,groups=0,columns=1"), "kernels check rows only (columns=0)");
   EXPECT_EQ(why("rounding_variance,groups=0,arithmetic=float32"), "kernels sum in float64 only");
+  EXPECT_EQ(why("v_abft,confirm=1"), "kernels confirm no checks (confirm=0)");
   EXPECT_EQ(why("sea_abft"), "no kernel computes the threshold sea_abft");
   DeviceProduct gaps = product;
   gaps.a.layout.strides[2] = 2;

@@ -131,12 +131,9 @@ BoundForm rounding_variance_form(const RowForms& rows, std::int64_t i, std::int6
     return form;
   }
   const ProductStats p = rows.product_stats(i, g);
-  BoundForm form = device::variance_form({.accumulation = rows.accumulation().terms(),
-                                          .kappa = rows.kappa(),
-                                          .own = own,
-                                          .coarse = product.options.spec.coarse,
-                                          .mantissa = output.mantissa_bits()},
-                                         p);
+  BoundForm form = device::variance_form(
+      rows.accumulation().terms(),
+      {.kappa = rows.kappa(), .own = own, .coarse = product.options.spec.coarse}, p);
   // The error of flushed inputs is added, too.
   form.constant += rows.prepared().constants[at(i * product.groups() + g)];
   add_own_sums(form, product, p);

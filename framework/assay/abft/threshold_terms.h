@@ -11,11 +11,9 @@ namespace device {
 
 // The numbers of rounding_variance for outputs of one format.
 struct VarianceNumbers {
-  AccumulationTerms accumulation;
   double kappa;
-  bool own;      // C's last rounding is that of its accumulation
-  bool coarse;   // ThresholdSpec::coarse
-  int mantissa;  // bits of the outputs' mantissa
+  bool own;     // C's last rounding is that of its accumulation
+  bool coarse;  // ThresholdSpec::coarse
 };
 
 // Sets the part of the form that covers the rounding of the outputs, for checks of `columns`
@@ -31,13 +29,14 @@ ASSAY_HERE void add_casts(simd::BoundForm& form, double columns, bool coarse) {
 }
 
 // Returns the form of rounding_variance for a product with these statistics.
-ASSAY_HERE simd::BoundForm variance_form(const VarianceNumbers& by, const ProductStats& p) {
+ASSAY_HERE simd::BoundForm variance_form(const AccumulationTerms& accumulation,
+                                         const VarianceNumbers& by, const ProductStats& p) {
   simd::BoundForm form;
   form.has_variance = true;
   form.kappa = by.kappa;
   // A float32 result has no cast: its last accumulation is its rounding.
   if (!by.own) add_casts(form, p.columns, by.coarse);
-  const AccumulationNoise noise = noise_of(by.accumulation, p, by.kappa);
+  const AccumulationNoise noise = noise_of(accumulation, p, by.kappa);
   form.deviations = noise.deviations;
   form.accumulation = noise.variance;
   form.per_square = noise.per_square;

@@ -24,7 +24,9 @@ struct ChecksumFindings {
 
 // The numbers of the thresholds.
 struct CheckNumbers {
+  AccumulationTerms accumulation;
   VarianceNumbers variance;
+  int mantissa;                                   // bits of the outputs' mantissa
   double least_s;                                 // least_s() for a deviation of 1
   double e_max, c;                                // v_abft
   double per_largest, per_weighted, per_product;  // a_abft
@@ -64,7 +66,7 @@ ASSAY_HERE Expected expected_of(const ProductSpec& spec, const CheckCall& call, 
   if (spec.truncates) {
     e.stats.prefixes = a[2 * stride];
     e.stats.sign = a[3 * stride] / (static_cast<double>(call.depth) * e.stats.columns);
-    e.checksum += bias_of(call.numbers.variance.accumulation, e.stats);
+    e.checksum += bias_of(call.numbers.accumulation, e.stats);
   }
   return e;
 }
@@ -73,8 +75,8 @@ ASSAY_HERE simd::BoundForm form_of(const ProductSpec& spec, const CheckCall& cal
                                    const Expected& e, I64 matrix, I64 row) {
   const CheckNumbers& by = call.numbers;
   if (spec.rule == ProductRule::kVariance) {
-    simd::BoundForm form = variance_form(by.variance, e.stats);
-    if (!spec.own) bound_squares_by_ulps(form, by.variance.mantissa);
+    simd::BoundForm form = variance_form(by.accumulation, by.variance, e.stats);
+    if (!spec.own) bound_squares_by_ulps(form, by.mantissa);
     return form;
   }
   simd::BoundForm form;
@@ -158,12 +160,12 @@ ASSAY_HERE double quick_tail(const CheckNumbers& by, double deviation, double la
   return by.least_s * deviation * greater(1 - x * x / 15, 1 / (1 + x / 3));
 }
 ASSAY_HERE double largest_half_ulp(const CheckCall& call, const Sums& sums) {
-  return scaled(sums.of[3], -call.numbers.variance.mantissa - 1);
+  return scaled(sums.of[3], -call.numbers.mantissa - 1);
 }
 // Returns the threshold of a row with this tail of its rounding errors.
 ASSAY_HERE double threshold_with(const ProductSpec& spec, const CheckCall& call, I64 matrix,
                                  I64 row, const Sums& sums, double tail) {
-  simd::OutputStats stats = stats_of(spec, sums, call.numbers.variance.mantissa);
+  simd::OutputStats stats = stats_of(spec, sums, call.numbers.mantissa);
   stats.tail = tail;
   const Expected expected = expected_of(spec, call, matrix, row);
   return simd::inlined::threshold(form_of(spec, call, expected, matrix, row), stats);
@@ -172,7 +174,7 @@ ASSAY_HERE CheckReading read_check(const ProductSpec& spec, const CheckCall& cal
                                    I64 row, const Sums& sums) {
   const Expected expected = expected_of(spec, call, matrix, row);
   const simd::BoundForm form = form_of(spec, call, expected, matrix, row);
-  simd::OutputStats stats = stats_of(spec, sums, call.numbers.variance.mantissa);
+  simd::OutputStats stats = stats_of(spec, sums, call.numbers.mantissa);
   CheckReading r;
   r.difference = size_of(stats.sum - expected.checksum);
   r.threshold = simd::inlined::threshold(form, stats);
@@ -200,9 +202,9 @@ ASSAY_HERE void set_tail(const ProductSpec& spec, const CheckCall& call, I64 mat
   const VarianceNumbers& by = call.numbers.variance;
   const double enough =
       difference / lesser(worst, 1) - threshold_with(spec, call, matrix, row, sums, 0);
-  const double tail =
-      tail_of(counts, kOctaves, top - 1023 - by.mantissa - 1, by.kappa, by.coarse, enough, sum)
-          .value;
+  const double tail = tail_of(counts, kOctaves, top - 1023 - call.numbers.mantissa - 1, by.kappa,
+                              by.coarse, enough, sum)
+                          .value;
   threshold = threshold_with(spec, call, matrix, row, sums, tail);
 }
 

@@ -74,7 +74,8 @@ void set_order(Layout& layout, int lanes, int step) {
 // Returns an empty text, or why the kernels cannot read a tensor's matrices.
 std::string why_not_layout(const DeviceView& v, const char* what) {
   if (v.layout.rank() < 2) return formatted("{} has fewer than two dimensions", what);
-  if (batch_of(v.layout).size() > 2) return formatted("the strides of {}'s batch", what);
+  if (batch_of(v.layout).size() > 2)
+    return formatted("the matrices of {} are not at regular distances", what);
   const std::int64_t rows = from_end(v.layout.shape, 2), columns = from_end(v.layout.shape, 1);
   const std::int64_t row = from_end(v.layout.strides, 2), column = from_end(v.layout.strides, 1);
   const bool by_rows = column == 1 || columns == 1, by_columns = row == 1 || rows == 1;
@@ -116,6 +117,16 @@ Layout layout_of(const TensorView& v) {
                              call.length / kLeastLength),
       1, kMostSlabs));
   return layout;
+}
+
+// Returns true if every row, or every column, of a matrix at this address begins at a multiple of a
+// load's size.
+bool is_packed(const Layout& layout, const void* data) {
+  return layout.call.packed &&
+         reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(layout.align) == 0;
+}
+double* doubles(const std::unique_ptr<DeviceArray>& memory) {
+  return memory != nullptr ? static_cast<double*>(memory->data()) : nullptr;
 }
 
 bool is_exact(const DeviceProduct& product) { return !product.c.layout.format->is_float(); }
@@ -248,12 +259,15 @@ std::string why_not_on_device(const DeviceProduct& product, const AbftOptions& o
   }
   if (spec.group_width() != 0) return "kernels check whole rows only (groups=0)";
   if (spec.columns) return "kernels check rows only (columns=0)";
+  // A threshold that confirms by default does not here, as the header says.
+  if (spec.confirm && !spec.threshold->confirms) return "kernels confirm no checks (confirm=0)";
   if (spec.arithmetic != abft::Arithmetic::kFloat64) return "kernels sum in float64 only";
   if (spec.sampled() || spec.raise != 1 || spec.sigma != abft::Spread::kBound ||
       abft::variant_of(spec).reads_products) {
     return formatted("no kernel computes the threshold {}", spec.text());
   }
-  if (!a.format->is_float() && !is_exact(product)) return "integer operands with a float output";
+  if (!a.format->is_float() && !is_exact(product))
+    return "the operands are integers and the output is not";
   abft::CheckedProduct checked;
   checked.options = options;
   checked.input_a = a.format;
@@ -267,7 +281,7 @@ std::string why_not_on_device(const DeviceProduct& product, const AbftOptions& o
     constexpr double kMost = 0x1p53;
     const double each = std::ldexp(1.0, a.format->bits + b.format->bits - 2);
     if (!checked.integer_product(*c.format) || product.bias)
-      return "integers with a bias or floats";
+      return "integers are checked without a bias and without floats";
     if (each * static_cast<double>(k) * static_cast<double>(n) >= kMost ||
         std::ldexp(static_cast<double>(n), c.format->bits) >= kMost) {
       return "sums of such integers may not be exact in float64";
@@ -282,21 +296,20 @@ std::string why_not_on_device(const DeviceProduct& product, const AbftOptions& o
 
 struct DeviceChecksum::Impl {
   DeviceProduct like;
-  AbftOptions options;
   ProductSpec spec{};
   CheckNumbers numbers{};
   std::int64_t depth = 0;
   Layout a, b, c, bias;
-  const void* sum_rows_a = nullptr;
-  const void* sum_columns_a = nullptr;
-  const void* join_a = nullptr;
-  const void* sum_rows_b = nullptr;
-  const void* sum_columns_b = nullptr;
-  const void* join_b = nullptr;
-  const void* sum_bias = nullptr;
+  // The kernels of a side: `rows` if its rows are contiguous, and the others if its columns are.
+  struct SumKernels {
+    const void* rows = nullptr;
+    const void* columns = nullptr;
+    const void* join = nullptr;
+  };
+  SumKernels kernels_a, kernels_b, kernels_bias;
   const void* sum_totals = nullptr;
   const void* check = nullptr;
-  std::optional<DeviceArray> sums_of_a, slabs_of_a;
+  std::unique_ptr<DeviceArray> sums_of_a, slabs_of_a;
 
   const DeviceMemory& memory() const { return *like.c.memory; }
   void launch(const void* kernel, std::int64_t threads, const void* call) const {
@@ -320,6 +333,15 @@ struct DeviceChecksum::Impl {
     constexpr std::int64_t kStep = device::kCheckedAtOnce;
     return static_cast<int>(std::clamp((wanted + kStep - 1) / kStep * kStep, kStep, most));
   }
+  const SumKernels& kernels_of(Side side) const {
+    return side == Side::kA ? kernels_a : side == Side::kB ? kernels_b : kernels_bias;
+  }
+  // Returns memory for the slabs of a side whose columns are contiguous, and null for others.
+  std::unique_ptr<DeviceArray> slabs_of(const Layout& layout, Side side) const {
+    if (!layout.by_columns) return nullptr;
+    return std::make_unique<DeviceArray>(
+        like.c, bytes_of(layout, side) * static_cast<std::size_t>(layout.call.slabs), false);
+  }
   // Starts the sums of a matrix. `slabs` is memory for those of a matrix whose columns are
   // contiguous.
   void sum(const Layout& layout, Side side, const void* data, double* to, double* slabs,
@@ -330,29 +352,24 @@ void DeviceChecksum::Impl::sum(const Layout& layout, Side side, const void* data
                                double* slabs, const double* by) const {
   SumsCall call = layout.call;
   call.from.data = data;
-  call.packed =
-      call.packed &&
-      reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(layout.align) == 0;
+  call.packed = is_packed(layout, data);
   call.by = by;
   call.by_matrices = b.call.matrices;
   call.by_order = b.call.order;
-  call.accumulation = numbers.variance.accumulation;
+  call.accumulation = numbers.accumulation;
+  const SumKernels& kernels = kernels_of(side);
   if (!layout.by_columns) {
     call.to = to;
     const std::int64_t groups = (call.rows + device::kRowsAtOnce - 1) / device::kRowsAtOnce;
-    launch(side == Side::kA   ? sum_rows_a
-           : side == Side::kB ? sum_rows_b
-                              : sum_bias,
-           call.matrices * groups * call.lanes, &call);
+    launch(kernels.rows, call.matrices * groups * call.lanes, &call);
     return;
   }
   const std::int64_t across = column_blocks(call.rows, device::column_step(format_of(spec, side)));
   call.to = slabs;
-  launch(side == Side::kA ? sum_columns_a : sum_columns_b,
-         call.matrices * across * call.slabs * device::kProductThreads, &call);
+  launch(kernels.columns, call.matrices * across * call.slabs * device::kProductThreads, &call);
   call.to = to;
   call.parts = slabs;
-  launch(side == Side::kA ? join_a : join_b, call.matrices * call.rows, &call);
+  launch(kernels.join, call.matrices * call.rows, &call);
 }
 
 class DeviceChecksum::Weights {
@@ -360,13 +377,9 @@ class DeviceChecksum::Weights {
   Weights(const Impl& of, const void* b, const void* bias)
       : sums_(of.like.c, of.bytes_of(of.b, Side::kB), false),
         bias_(of.like.c, sizeof(device::Sums), false) {
-    std::optional<DeviceArray> slabs;
-    if (of.b.by_columns) {
-      slabs.emplace(of.like.c,
-                    of.bytes_of(of.b, Side::kB) * static_cast<std::size_t>(of.b.call.slabs), false);
-    }
+    const std::unique_ptr<DeviceArray> slabs = of.slabs_of(of.b, Side::kB);
     double* const to = static_cast<double*>(sums_.data());
-    of.sum(of.b, Side::kB, b, to, slabs ? static_cast<double*>(slabs->data()) : nullptr, nullptr);
+    of.sum(of.b, Side::kB, b, to, doubles(slabs), nullptr);
     if (of.sum_totals != nullptr) {
       totals_.emplace(of.like.c,
                       static_cast<std::size_t>(of.b.call.matrices) * sizeof(ProductTotals), false);
@@ -400,7 +413,6 @@ DeviceChecksum::DeviceChecksum(const DeviceProduct& like, const AbftOptions& opt
   }
   Impl& of = *impl_;
   of.like = like;
-  of.options = options;
   const Format& output = *like.c.layout.format;
   of.a = layout_of(like.a.layout);
   of.b = layout_of(like.b.layout);
@@ -408,11 +420,11 @@ DeviceChecksum::DeviceChecksum(const DeviceProduct& like, const AbftOptions& opt
   of.depth = of.a.call.length;
   set_order(of.a, 1, 2);
   of.c.call.order = of.a.call.order;
-  const int step = device::row_step(device::element_format(*like.a.layout.format));
-  if (of.a.by_columns || step < 2) {
+  if (of.a.by_columns) {
     set_order(of.b, 1, 2);
   } else {
-    set_order(of.b, of.a.call.lanes, step);
+    set_order(of.b, of.a.call.lanes,
+              device::row_step(device::element_format(*like.a.layout.format)));
   }
   const Accumulation accumulation(options.model, of.depth);
   of.spec.a = device::element_format(*like.a.layout.format);
@@ -431,12 +443,12 @@ DeviceChecksum::DeviceChecksum(const DeviceProduct& like, const AbftOptions& opt
     of.spec.bias = device::element_format(*row.format);
   }
   CheckNumbers& numbers = of.numbers;
+  numbers.accumulation = accumulation.terms();
+  numbers.mantissa = output.is_float() ? output.mantissa_bits() : 0;
   numbers.variance = {
-      .accumulation = accumulation.terms(),
       .kappa = options.spec.kappa.value_or(abft::kappa_for(checks(), options.spec.delta)),
       .own = of.spec.own,
-      .coarse = options.spec.coarse,
-      .mantissa = output.is_float() ? output.mantissa_bits() : 0};
+      .coarse = options.spec.coarse};
   numbers.least_s = device::least_s(1, numbers.variance.kappa, options.spec.coarse);
   if (of.spec.rule == ProductRule::kVAbft) {
     const abft::VAbftConstants by =
@@ -452,29 +464,24 @@ DeviceChecksum::DeviceChecksum(const DeviceProduct& like, const AbftOptions& opt
   }
   const auto spec = std::make_shared<ProductSpec>(of.spec);
   const std::string source = source_of(of.spec);
-  const auto load = [&](const char* name, OnHost on_host) {
+  const auto load = [&](const std::string& name, OnHost on_host) {
     return of.memory().load(like.c.device, {source, name, on_host, spec});
   };
-  if (of.a.by_columns) {
-    of.sum_columns_a = load("sum_columns_a", on_host<Side::kA, device::sum_columns>);
-    of.join_a = load("join_slabs_a", on_host<Side::kA, device::join_slabs>);
-    of.slabs_of_a.emplace(
-        like.c, of.bytes_of(of.a, Side::kA) * static_cast<std::size_t>(of.a.call.slabs), false);
-  } else {
-    of.sum_rows_a = load("sum_rows_a", on_host<Side::kA, device::sum_rows>);
-  }
-  if (of.b.by_columns) {
-    of.sum_columns_b = load("sum_columns_b", on_host<Side::kB, device::sum_columns>);
-    of.join_b = load("join_slabs_b", on_host<Side::kB, device::join_slabs>);
-  } else {
-    of.sum_rows_b = load("sum_rows_b", on_host<Side::kB, device::sum_rows>);
-  }
-  if (like.bias) of.sum_bias = load("sum_rows_bias", on_host<Side::kBias, device::sum_rows>);
+  const auto kernels = [&]<Side kSide>(const std::string& name) -> Impl::SumKernels {
+    return {load("sum_rows_" + name, on_host<kSide, device::sum_rows>),
+            load("sum_columns_" + name, on_host<kSide, device::sum_columns>),
+            load("join_slabs_" + name, on_host<kSide, device::join_slabs>)};
+  };
+  of.kernels_a = kernels.operator()<Side::kA>("a");
+  of.kernels_b = kernels.operator()<Side::kB>("b");
+  if (like.bias)
+    of.kernels_bias.rows = load("sum_rows_bias", on_host<Side::kBias, device::sum_rows>);
   if (of.spec.rule == ProductRule::kVAbft || of.spec.rule == ProductRule::kAAbft) {
     of.sum_totals = load("sum_totals_b", totals_on_host);
   }
   of.check = load("check_rows_c", check_on_host);
-  of.sums_of_a.emplace(like.c, of.bytes_of(of.a, Side::kA), false);
+  of.sums_of_a = std::make_unique<DeviceArray>(like.c, of.bytes_of(of.a, Side::kA), false);
+  of.slabs_of_a = of.slabs_of(of.a, Side::kA);
 }
 DeviceChecksum::~DeviceChecksum() = default;
 
@@ -486,9 +493,8 @@ std::shared_ptr<const DeviceChecksum::Weights> DeviceChecksum::weights(const voi
 void DeviceChecksum::start(const void* a, const Weights& weights, const void* c,
                            std::uint64_t number, void* to) const {
   const Impl& of = *impl_;
-  double* const sums = static_cast<double*>(of.sums_of_a->data());
-  of.sum(of.a, Side::kA, a, sums,
-         of.slabs_of_a ? static_cast<double*>(of.slabs_of_a->data()) : nullptr, weights.sums());
+  double* const sums = doubles(of.sums_of_a);
+  of.sum(of.a, Side::kA, a, sums, doubles(of.slabs_of_a), weights.sums());
   CheckCall call{.c = of.c.call,
                  .depth = of.depth,
                  .a = sums,
@@ -500,9 +506,7 @@ void DeviceChecksum::start(const void* a, const Weights& weights, const void* c,
                  .number = number,
                  .findings = static_cast<device::ChecksumFindings*>(to)};
   call.c.from.data = c;
-  call.c.packed =
-      call.c.packed &&
-      reinterpret_cast<std::uintptr_t>(c) % static_cast<std::uintptr_t>(of.c.align) == 0;
+  call.c.packed = is_packed(of.c, c);
   const std::int64_t groups = (call.c.rows + call.rows_each - 1) / call.rows_each;
   of.launch(of.check, call.c.matrices * groups * call.c.lanes, &call);
 }

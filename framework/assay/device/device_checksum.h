@@ -49,7 +49,8 @@ struct DeviceProduct {
 };
 
 // Returns why products like this one cannot be checked in the device's memory, or an empty string.
-// They can by rounding_variance, v_abft and a_abft with whole rows (groups=0), in float64.
+// They can by rounding_variance, v_abft and a_abft with whole rows (groups=0), in float64, and
+// without confirmation: a check above its threshold is flagged.
 std::string why_not_on_device(const DeviceProduct& product, const AbftOptions& options);
 
 // The checks of products of one layout: formats, shapes, strides and stream of `like`.

@@ -143,11 +143,6 @@ void add_counts(const Bound& bound, Form form, std::int64_t elements, std::uint6
   found.worst_ratio = std::max(found.worst_ratio, ratio);
 }
 
-std::string copied(const DeviceView& tensor, std::string_view because) {
-  return formatted("judged on the host, to which {} was copied from {}: {}", tensor.name,
-                   tensor.place(), because);
-}
-
 std::vector<Verdict> with_note(std::vector<Verdict> verdicts, const std::string& note) {
   for (Verdict& verdict : verdicts) verdict.notes.push_back(note);
   return verdicts;
@@ -270,12 +265,12 @@ std::vector<Verdict> gate_tensors(const DeviceView& output, const DeviceView& ex
     verdicts.push_back(std::move(*verdict));
   }
   if (all_pass && because.empty() && verdicts.size() == checks.size()) return verdicts;
-  const HostCopy actual = copy_to_host(output);
-  // A tensor that is compared with itself is recognized by its address.
-  const bool is_same = a.data == e.data && a.strides == e.strides && a.format == e.format;
-  const HostCopy golden = is_same ? HostCopy{nullptr, actual.view} : copy_to_host(expected);
-  std::vector<Verdict> of_host = gate_tensors(actual.view, golden.view, request, advice);
-  return because.empty() ? of_host : with_note(std::move(of_host), copied(output, because));
+  HostCopies copies;
+  const TensorView actual = copies.add(output, output.name);
+  const std::string note = copies.note(because);
+  const TensorView golden = copies.add(expected, expected.name);
+  std::vector<Verdict> of_host = gate_tensors(actual, golden, request, advice);
+  return because.empty() ? of_host : with_note(std::move(of_host), note);
 }
 
 std::vector<Verdict> gate_tensors(const DeviceView& output, const TensorView& expected,

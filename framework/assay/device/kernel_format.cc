@@ -17,8 +17,7 @@ bool kernel_reads(const Format& f) {
 }
 
 bool kernel_reads_integers(const Format& f) {
-  return !f.is_float() && !f.is_complex() && f.bits == 8 * f.storage_bytes && f.bits <= 32 &&
-         f.storage_bytes <= 4;
+  return !f.is_float() && !f.is_complex() && f.bits == 8 * f.storage_bytes && f.bits <= 32;
 }
 
 ElementFormat element_format(const Format& f) {

@@ -236,7 +236,7 @@ ASSAY_HERE Sums weights_at(const ProductSpec& spec, Side side, const SumsCall& c
   for (int s = 0; s < sums_of(spec, Side::kB); ++s) by.of[s] = at[s * call.by_order.stride];
   return by;
 }
-// The weights of two neighboring elements, of which the first is at an even place of a step.
+// The weights of two neighboring elements. The first of them is at an even place of a step.
 struct alignas(16) Pair {
   double of[2];
 };

@@ -304,19 +304,19 @@ struct Reader {
     }
   }
 
-  // Makes one cell of several cases, each of which is a matrix.
-  static void put_together(campaign::Cell& cell, const DatasetCases& from,
-                           const std::string& where) {
-    const DatasetCases::Entry& first = from.cases.front();
-    for (const DatasetCases::Entry& entry : from.cases) {
-      if (entry.op != first.op || entry.dtype != first.dtype || entry.output != first.output ||
-          entry.shape != first.shape) {
-        wrong(where,
-              "'together' is for cases of one operator, dtype and shape, which {} and {} are not; "
-              "choose them with 'case'",
-              first.name, entry.name);
+  using Entries = std::vector<DatasetCases::Entry>;
+  // Refuses cases that cannot be the matrices of one cell.
+  static void check_together(const Entries& cases, const std::string& where) {
+    const DatasetCases::Entry& first = cases.front();
+    for (const DatasetCases::Entry& entry : cases) {
+      if (entry.op == first.op && entry.dtype == first.dtype && entry.output == first.output &&
+          entry.shape == first.shape) {
+        continue;
       }
-      cell.cases.push_back(entry.name);
+      wrong(where,
+            "'together' is for cases of one operator, dtype and shape, which {} and {} are not; "
+            "choose them with 'case'",
+            first.name, entry.name);
     }
   }
 
@@ -339,27 +339,32 @@ struct Reader {
             json.contains("operator") ? " with the operator " + common.op : "");
     }
     plan.digests.push_back(formatted("{} {}", file, cases.digest));
-    campaign::Cell all;
     const bool together = read_flag(json, "together", where);
-    if (together) put_together(all, cases, where);
-    for (const DatasetCases::Entry& entry : cases.cases) {
+    if (together) check_together(cases.cases, where);
+    std::vector<Entries> cells;
+    if (together) {
+      cells.push_back(cases.cases);
+    } else {
+      for (const DatasetCases::Entry& entry : cases.cases) cells.push_back({entry});
+    }
+    for (const Entries& entries : cells) {
+      const DatasetCases::Entry& first = entries.front();
       campaign::Cell cell = common;
       cell.dataset = path;
-      cell.cases = together ? all.cases : std::vector<std::string>{entry.name};
-      cell.case_name = together ? glob : entry.name;
-      cell.op = entry.op;
-      cell.dtype = entry.dtype;
-      cell.output = entry.output;
-      cell.shape = entry.shape;
+      for (const DatasetCases::Entry& entry : entries) cell.cases.push_back(entry.name);
+      cell.case_name = together ? glob : first.name;
+      cell.op = first.op;
+      cell.dtype = first.dtype;
+      cell.output = first.output;
+      cell.shape = first.shape;
       cell.recorded = text_of(json, "recorded", where);
       cell.recorded_on_machine = !cell.recorded.empty() && json.contains("machine");
       cell.name = common.name.empty() ? cell.case_name
                   : together          ? common.name
-                                      : formatted("{} {}", common.name, entry.name);
+                                      : formatted("{} {}", common.name, first.name);
       campaign::UncheckedCell judged = with_judges(std::move(cell), json, where);
       if (together) share_trials(judged.cell);
       add(std::move(judged));
-      if (together) break;
     }
   }
 
