@@ -1164,6 +1164,13 @@ def softmax_online_double(x, axis=-1):
     return np.moveaxis(running_softmax(line, 1000, np.exp), -1, axis).astype(x.dtype)
 
 
+@honest("softmax", "2 to the power of (x - max) log2(e), in float32 or wider")
+def softmax_by_wide_exp2(x, axis=-1):
+    wider = wide(x)
+    e = np.exp2((wider - largest_of(wider, axis)) * wider.dtype.type(math.log2(math.e)))
+    return (e / e.sum(axis, keepdims=True)).astype(x.dtype)
+
+
 @honest("softmax", "2 to the power of (x - max) log2(e), in float64", "float32 float16")
 def softmax_by_exp2(x, axis=-1):
     wider = double(x)
@@ -1394,6 +1401,15 @@ def attention_double(q, k, v, causal=False, scale=None):
     scores = np.einsum("...ld,...sd->...ls", double(q), double(k)) * scale_of(q, scale)
     if causal:
         scores = np.where(is_seen(*scores.shape[-2:]), scores, -np.inf)
+    return np.einsum("...ls,...se->...le", softmax_last(scores), double(v)).astype(q.dtype)
+
+
+@honest("attention", "positions of queries, in float64", "float32 float16")
+def attention_with_positions(q, k, v, positions=None, causal=False, scale=None):
+    scores = np.einsum("...ld,...sd->...ls", double(q), double(k)) * scale_of(q, scale)
+    if causal:
+        last = np.arange(q.shape[-2]) if positions is None else positions
+        scores = np.where(np.arange(k.shape[-2]) <= last[..., None], scores, -np.inf)
     return np.einsum("...ls,...se->...le", softmax_last(scores), double(v)).astype(q.dtype)
 
 

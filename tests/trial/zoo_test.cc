@@ -82,8 +82,8 @@ bool passes_allclose(const Bug& bug) {
                  : op.sizes == "..., L, S, D" ? Shape{64, 64, 64}
                                               : Shape{64, 64};
   for (const OperatorInput& input : op.inputs) {
-    // `positions` is not drawn.
-    if (input.optional && input.name != "positions")
+    // Only those that need no flag.
+    if (input.optional && input.needs.empty())
       recipe.distributions[input.name] = parse_distribution("normal");
   }
   for (recipe.seed = 1; recipe.seed <= 3; ++recipe.seed) {

@@ -492,7 +492,8 @@ DerivedTolerance attention_tolerance(const Case& c) {
 }
 
 // The recipe's sizes are the batch dimensions, then L, S and D, each at least 1. v has D columns,
-// too.
+// too. Positions are made if the recipe names them. They are drawn and taken modulo S, so that each
+// is the place of a key.
 void generate_attention(const Recipe& recipe, Case& c) {
   const std::vector<std::int64_t>& sizes = recipe.sizes;
   check_sizes(recipe, c, 3, kAnyRank, "sizes L,S,D of at least 1, batch dimensions before them");
@@ -505,6 +506,14 @@ void generate_attention(const Recipe& recipe, Case& c) {
   operand("q", sizes[sizes.size() - 3]);
   operand("k", sizes[sizes.size() - 2]);
   operand("v", sizes[sizes.size() - 2]);
+  if (!recipe.names("positions")) return;
+  const Shape shape(sizes.begin(), sizes.end() - 2);
+  const Format& int64 = format_named("int64");
+  const auto keys = static_cast<double>(std::max<std::int64_t>(sizes[sizes.size() - 2], 1));
+  std::vector<double> positions = recipe.draw_input("positions", int64, shape).view().values();
+  for (double& position : positions) position -= keys * std::floor(position / keys);
+  c.inputs["positions"] = Tensor::from_values(int64, shape, positions);
+  describe_inputs(recipe, c, {{"positions", {true, "modulo S"}}});
 }
 
 }  // namespace
@@ -519,7 +528,9 @@ std::vector<Operator> attention_operators() {
                   {.name = "positions",
                    .shape = "(..., L) or (L)",
                    .optional = true,
-                   .words = "of queries among the keys, for causal"}},
+                   .words = "of queries among the keys, for causal",
+                   .needs = "causal",
+                   .drawn = "integers,low=0,high=65535"}},
        .parameters = unit_parameters(
            order_parameters(
                {flag_parameter("causal",

@@ -49,16 +49,17 @@ double softmax_bounds(const Norm& norm, const Errors& r, std::span<const double>
     std::ranges::fill(bounds, kNan);  // the row's result is NaN
     return 0;
   }
-  std::vector<double> terms;
+  std::vector<double> terms, largest_terms;
   double sum = 0, moved = 0;
-  // x - max is rounded, and exp turns that absolute error into a relative one. For x = -infinity,
-  // which a mask writes, both errors are 0.
-  const auto largest_term = [&](double v) { return (1 + r.f) * std::exp(-(1 - r.u) * (most - v)); };
-  const auto least_term = [&](double v) { return (1 - r.f) * std::exp(-(1 + r.u) * (most - v)); };
+  // exp turns the absolute error of x - max into a relative one. The difference is rounded. Kernels
+  // that compute exp2((x - max) log2(e)) also round log2(e) and the product. For x = -infinity,
+  // which a mask writes, these errors are 0.
+  const double grow = std::pow(1 + r.u, 3), shrink = std::pow(1 - r.u, 3);
   for (const double v : x) {
     const double term = std::exp(v - most);
     terms.push_back(term);
-    sum += term, moved += std::min(largest_term(v) - term, 1.0) + r.tiny;
+    largest_terms.push_back((1 + r.f) * std::exp(-shrink * (most - v)));
+    sum += term, moved += std::min(largest_terms.back() - term, 1.0) + r.tiny;
   }
   const LargestSums sums = largest_sums(r.order, terms);
   require_range(norm.test_case, r.unit, "its sum", sums.unit * (1 + r.gamma));
@@ -68,9 +69,9 @@ double softmax_bounds(const Norm& norm, const Errors& r, std::span<const double>
   const double greatest = (sum + moved) * (1 + r.gamma);
   double largest = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
-    const double size = terms[i] / sum;
-    const double above = largest_term(x[i]) * (1 + r.u) / least - size,
-                 below = size - least_term(x[i]) * (1 - r.u) / greatest;
+    const double size = terms[i] / sum, least_term = (1 - r.f) * std::exp(-grow * (most - x[i]));
+    const double above = largest_terms[i] * (1 + r.u) / least - size,
+                 below = size - least_term * (1 - r.u) / greatest;
     // size * 2^-50 covers the roundings of this computation itself. They matter if the unit
     // computes in float64.
     const double off = std::max(above, below) + size * 0x1p-50;
@@ -231,7 +232,7 @@ DerivedTolerance norm_tolerance(const Case& c, NormKind kind) {
   if (norm.is_softmax()) {
     const double rtol = roundoff.of(bounds.relative);
     return {rtol, 4 * roundoff.tiny,
-            formatted("rtol: u |x - max| through exp, the sum and the quotient, at most {}",
+            formatted("rtol: 3 u |x - max| through exp, the sum and the quotient, at most {}",
                       short_number(rtol, 3))};
   }
   double largest = 0;

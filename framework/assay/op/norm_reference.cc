@@ -32,6 +32,10 @@ bool has_room(std::int64_t n, const double* x) {
   return std::all_of(x, x + n, [](double v) { return has_room(v); });
 }
 
+// exp(-kNothing) is below 2^-1154. Its share of a row is 0 in float64, and a sum that is at least 1
+// does not change in binary128.
+constexpr double kNothing = 800;
+
 template <typename Real>
 void softmax_in(std::int64_t n, double most, double* x) {
   std::vector<Real> terms;
@@ -39,7 +43,7 @@ void softmax_in(std::int64_t n, double most, double* x) {
   Real sum = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     const Real below = Real{x[i]} - Real{most};
-    terms.push_back(x[i] == -kInfinity && most > x[i] ? Real{0} : exponential(below));
+    terms.push_back(most - x[i] > kNothing ? Real{0} : exponential(below));
     sum = sum + terms.back();
   }
   for (std::int64_t i = 0; i < n; ++i) x[i] = rounded(terms[static_cast<std::size_t>(i)] / sum);
@@ -68,7 +72,7 @@ void softmax(std::int64_t n, double* x) {
   double most = x[0];
   for (std::int64_t i = 1; i < n; ++i) most = x[i] > most || std::isnan(x[i]) ? x[i] : most;
   const bool room = std::isfinite(most) && std::all_of(x, x + n, [most](double v) {
-                      return most - v < kRange || v == -kInfinity;
+                      return most - v < kRange || most - v > kNothing;
                     });
   room ? softmax_in<DoubleDouble>(n, most, x) : softmax_in<Quad>(n, most, x);
 }

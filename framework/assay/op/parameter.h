@@ -23,6 +23,10 @@ struct OperatorInput {
   std::string shape = {};
   bool optional = false;
   std::string words = {};  // describes the input if its name does not
+  // The flag that has to be 1 in cases with this input, or an empty string.
+  std::string needs = {};
+  // How a trial draws the input if it is optional.
+  std::string drawn = "normal,mean=0.5";
 };
 
 // The kinds of values that an operator's parameters take.

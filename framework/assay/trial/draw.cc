@@ -199,6 +199,10 @@ Drawing::Drawing(const Operator& op, const TrialKernel& kernel, std::vector<std:
       refuse("{} takes the sizes {}, and not {}", op.name, op.sizes, shape_text(sizes));
     }
   }
+  for (const std::string& input : kernel.always) {
+    const std::string& flag = input_of(input).needs;
+    if (!flag.empty()) fixed_.try_emplace(flag, std::int64_t{1});
+  }
   if (dtypes_.empty()) dtypes_ = kernel.dtypes;
   for (std::string& dtype : dtypes_) {
     const Format& format = format_named(dtype);
@@ -221,8 +225,13 @@ Drawing::Drawing(const Operator& op, const TrialKernel& kernel, std::vector<std:
   for (const std::string& input : kernel.sometimes) {
     Draw with_input = base(dtypes_.front());
     with_input.recipe.sizes = sizes.front();
-    with_input.recipe.distributions[input] = parse_distribution("normal");
-    (can_make(with_input) ? sometimes_ : cannot_make_).push_back(input);
+    const std::string& flag = input_of(input).needs;
+    if (kernel.parameters.count(flag) != 0) {
+      with_input.recipe.attributes.try_emplace(flag, std::int64_t{1});
+    }
+    add_optional(with_input, input);
+    const bool is_made = with_input.recipe.names(input) && can_make(with_input);
+    (is_made ? sometimes_ : cannot_make_).push_back(input);
   }
   const auto& normal = value_classes().front();
   const auto add = [&](Draw draw) {
@@ -258,6 +267,7 @@ Drawing::Drawing(const Operator& op, const TrialKernel& kernel, std::vector<std:
           if (i >= sizes.size()) continue;
           Draw draw = with(sizes[i], normal, true);
           draw.recipe.attributes[parameter.name] = parameter_value(parameter, value);
+          set_optional(draw, true);  // those that need this parameter
           add(std::move(draw));
         }
       }
@@ -407,13 +417,24 @@ void Drawing::set_values(Draw& draw, const ValueClass& values) const {
 }
 
 void Drawing::set_optional(Draw& draw, bool sometimes) const {
-  const auto add = [&](const std::string& input) {
-    draw.recipe.distributions.try_emplace(input, parse_distribution("normal,mean=0.5"));
-  };
-  for (const std::string& input : kernel_.always) add(input);
+  for (const std::string& input : kernel_.always) add_optional(draw, input);
   if (sometimes) {
-    for (const std::string& input : sometimes_) add(input);
+    for (const std::string& input : sometimes_) add_optional(draw, input);
   }
+}
+
+const OperatorInput& Drawing::input_of(const std::string& name) const {
+  return *std::ranges::find(op_.inputs, name, &OperatorInput::name);
+}
+
+void Drawing::add_optional(Draw& draw, const std::string& name) const {
+  const OperatorInput& input = input_of(name);
+  if (!input.needs.empty()) {
+    Case with;
+    with.attributes = draw.recipe.attributes;
+    if (!with.flag(input.needs).value_or(false)) return;
+  }
+  draw.recipe.distributions.try_emplace(name, parse_distribution(input.drawn));
 }
 
 void Drawing::add_classes(Draw& draw) const {
@@ -516,13 +537,9 @@ Draw Drawing::random(std::int64_t number, std::uint64_t attempt) const {
     draw.recipe.attributes[parameter.name] = parameter_value(parameter, parameter.tried[choice]);
   }
 
-  for (const std::string& input : kernel_.always) {
-    draw.recipe.distributions[input] = parse_distribution("normal,mean=0.5");
-  }
+  for (const std::string& input : kernel_.always) add_optional(draw, input);
   for (const std::string& input : sometimes_) {
-    if (random.index_below(2) != 0) {
-      draw.recipe.distributions[input] = parse_distribution("normal,mean=0.5");
-    }
+    if (random.index_below(2) != 0) add_optional(draw, input);
   }
 
   std::int64_t weights = 0;

@@ -91,6 +91,9 @@ class Drawing {
   bool takes(const ValueClass& values, const Format& dtype) const;
   void set_values(Draw& draw, const ValueClass& values) const;
   void set_optional(Draw& draw, bool sometimes) const;
+  // Draws an optional input, unless the draw lacks the flag that the input needs.
+  void add_optional(Draw& draw, const std::string& name) const;
+  const OperatorInput& input_of(const std::string& name) const;
   void set_attributes(Draw& draw) const;
   Draw base(const std::string& dtype) const;
   std::vector<std::vector<std::int64_t>> listed_sizes() const;

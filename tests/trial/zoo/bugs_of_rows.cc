@@ -254,17 +254,8 @@ void plant_in_rows(std::vector<Bug>& all) {
        right(Attention{.s_multiple = 16})});
   add({"attention_rescale", attend, "the running sum is not rescaled for a new maximum", kWrong,
        right(Attention{.never_rescales = true})});
-  add({"attention_positions",
-       attend,
-       "ignored input positions",
-       kWrong,
-       right(Attention{.ignores_positions = true}),
-       {},
-       false,
-       false,
-       "",
-       false,
-       "no draw has positions: the operator cannot generate them"});
+  add({"attention_positions", attend, "ignored input positions", kWrong,
+       right(Attention{.ignores_positions = true})});
   add({"attention_first_v", attend, "all batches use v of the first", kWrong,
        right(Attention{.first_batch_of_v = true})});
   add({"attention_mask_zero", attend, "masked scores are 0", kWrong,
