@@ -3,7 +3,6 @@
 #include "campaign.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -25,30 +24,6 @@ namespace assay::inline v0_2::tools {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Returns the shard of "2/8". If the text is empty, the environment variables of a Slurm array or
-// of a sharded test give the shard. Without these it is the whole campaign.
-Shard shard_of(const std::string& text) {
-  const auto number = [](const char* name) -> std::optional<int> {
-    const char* word = std::getenv(name);
-    return word != nullptr ? read_number<int>(word) : std::nullopt;
-  };
-  Shard shard;
-  if (!text.empty()) return parse_shard(text);
-  // Slurm numbers the shards from SLURM_ARRAY_TASK_MIN, and GoogleTest from 0.
-  if (const auto count = number("SLURM_ARRAY_TASK_COUNT")) {
-    const auto id = number("SLURM_ARRAY_TASK_ID");
-    const int first = number("SLURM_ARRAY_TASK_MIN").value_or(0);
-    if (id) shard = {*id - first + 1, *count};
-  } else if (const auto total = number("GTEST_TOTAL_SHARDS")) {
-    if (const auto id = number("GTEST_SHARD_INDEX")) shard = {*id + 1, *total};
-  }
-  if (shard.index < 1 || shard.index > shard.count) {
-    refuse("the environment variables of Slurm or GoogleTest ask for shard {} of {}", shard.index,
-           shard.count);
-  }
-  return shard;
-}
 
 // Shows the progress of a campaign. In a log this is a line every half minute.
 class Progress {

@@ -147,11 +147,6 @@ TrialOptions options_of(const Operator& op, const TrialCommandOptions& o) {
   options.keep_going = o.keep_going;
   options.only = o.only;
   options.on = o.on;
-  if (!o.shard.empty()) {
-    const Shard shard = parse_shard(o.shard);
-    options.shard = shard.index - 1;
-    options.shards = shard.count;
-  }
   return options;
 }
 
@@ -274,8 +269,23 @@ int run_merge_of_trials(const TrialCommandOptions& o, const Context& context) {
   return finish(report, o, context);
 }
 
-int run_trial_command(const TrialCommandOptions& o, const Context& context) {
-  if (!o.merge.empty()) return run_merge_of_trials(o, context);
+// Returns the part of the inputs that this process tries: that of --shard or, in a Slurm job array,
+// that of the task.
+Shard part_of(const TrialCommandOptions& o) {
+  if (!o.shard.empty()) return parse_shard(o.shard);
+  if (o.only || !o.on.empty()) return {};
+  const Shard shard = shard_of_slurm().value_or(Shard());
+  // A pass of a part must not look like a pass of the whole trial.
+  if (shard.count > 1 && o.out.empty() && o.json.empty() && !o.list) {
+    refuse(
+        "this is task {} of {} of a Slurm job array, which tries only its part of the inputs; add "
+        "--out FILE for `assay trial --merge`, or --shard 1/1 to try all inputs",
+        shard.index, shard.count);
+  }
+  return shard;
+}
+
+int run_trial_command(const TrialCommandOptions& o, const Context& context, const Shard& part) {
   if (o.op.empty()) refuse("the operator is missing, as in `assay trial softmax -- PROGRAM`");
   if (!o.resume.empty() && (o.only || !o.on.empty())) {
     refuse("--resume continues a whole trial; leave out --only and --on");
@@ -283,6 +293,8 @@ int run_trial_command(const TrialCommandOptions& o, const Context& context) {
   const Operator& op = operator_named(o.op);
   const TrialKernel kernel = kernel_of(op, o, context);
   TrialOptions options = options_of(op, o);
+  options.shard = part.index - 1;
+  options.shards = part.count;
   if (o.list) return list_draws(op, kernel, options, context);
   if (!o.keep.empty()) check_keep_folder(o.keep);
 
@@ -408,7 +420,8 @@ void add_result_options(Context& context, CLI::App* command, TrialCommandOptions
       ->type_name("FOLDER");
   command
       ->add_option("--shard", o.shard,
-                   "Only try every n-th input, beginning with input i. --merge joins the results.")
+                   "Only try every n-th input, beginning with input i. --merge joins the results. "
+                   "By default, SLURM_ARRAY_TASK_* of the environment give the shard.")
       ->type_name("i/n");
   files.input(
       command->add_option("--merge", o.merge, "Join the results of all shards, and run nothing."));
@@ -444,7 +457,19 @@ void add_trial(Context& context) {
                     "Do not stop at the first failure, but look for other findings.");
   add_program_options(command, o);
   add_result_options(context, command, o);
-  on_run(context, command, [options, &context] { return run_trial_command(*options, context); });
+  on_run(context, command, [options, &context] {
+    if (!options->merge.empty()) return run_merge_of_trials(*options, context);
+    const Shard part = part_of(*options);
+    const int code = run_trial_command(*options, context, part);
+    if (options->shard.empty() && part.count > 1 && !options->list) {
+      print_note(context,
+                 formatted("this is the part of task {} of {} of a Slurm job array; `assay "
+                           "trial --merge` joins the parts, and --shard 1/1 tries all "
+                           "inputs",
+                           part.index, part.count));
+    }
+    return code;
+  });
 }
 
 }  // namespace assay::tools

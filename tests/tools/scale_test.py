@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Campaigns on many processes end with the same bytes as on one: under MPI, and as a Slurm job
-array.
+"""Campaigns and trials on many processes end with the same bytes as on one: under MPI, and as a Slurm
+job array.
 
     scale_test.py Mpi | Slurm
 
@@ -30,6 +30,12 @@ PLAN = {
     "cells": [{"dtype": ["bfloat16", "float16"], "distribution": ["normal,scale=0.1"],
                "gates": ["rounding_variance", "v_abft"]}],
 }
+# The options of a small trial.
+TRIAL = ["softmax", "--rank", "1-2", "--max-elements", "200"]
+EXACT = ["--machine", "exact", "--emulate"]
+# A program that is wrong for rows of more than 4 elements. Python starts faster without the packages of its
+# installation.
+WRONG = ["--", sys.executable, "-I", "-S", str(ROOT / "tests/tools/trial_scripts/softmax.py"), "tail", "{folder}"]
 # A plan that takes long enough to be stopped before its end.
 LONG = {**PLAN, "defaults": {**PLAN["defaults"], "shape": [64, 1024, 128], "clean_rows": 20000}}
 
@@ -58,6 +64,14 @@ class Scale(unittest.TestCase):
             one = (self.dir / a / name).read_bytes()
             self.assertGreater(len(one), 100)
             self.assertEqual(one, (self.dir / b / name).read_bytes(), name)
+
+    def assert_same_trials(self, a, b, but=("command", "seconds")):
+        """Compares two results of trials. `but` names what may differ."""
+        one, two = (json.loads((self.dir / name).read_text()) for name in (a, b))
+        for key in but:
+            one.pop(key), two.pop(key)
+        self.assertEqual(one, two)
+        self.assertEqual(list(one), list(two))
 
 
 class Mpi(Scale):
@@ -177,6 +191,7 @@ class Mpi(Scale):
 
 class Slurm(Scale):
     SCRIPT = str(ROOT / "examples/slurm/campaign.sbatch")
+    TRIAL_SCRIPT = str(ROOT / "examples/slurm/trial.sbatch")
 
     # Replaces sbatch: it records its options, runs the script as Slurm would, and prints a job's number and cluster.
     SBATCH = """#!/usr/bin/env bash
@@ -195,14 +210,18 @@ done
 echo '41;cluster'
 """
 
+    def submit(self, *command):
+        (self.dir / "bin").mkdir(exist_ok=True)
+        self.write("bin/sbatch", self.SBATCH)
+        (self.dir / "bin/sbatch").chmod(0o755)
+        return self.run_here("bash", *command, ASSAY=ASSAY,
+                             PATH=f"{self.dir}/bin:{os.environ['PATH']}")
+
     def test_array_and_merge(self):
         self.write("plan.json", PLAN)
         self.run_well(ASSAY, "campaign", "plan.json", "--out", "one", "--threads", "1")
-        (self.dir / "bin").mkdir()
-        self.write("bin/sbatch", self.SBATCH)
-        (self.dir / "bin/sbatch").chmod(0o755)
-        self.run_well("bash", self.SCRIPT, "plan.json", "out", "3", ASSAY=ASSAY,
-                      PATH=f"{self.dir}/bin:{os.environ['PATH']}")
+        ran = self.submit(self.SCRIPT, "plan.json", "out", "3")
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
         self.assertEqual((self.dir / "sbatch.txt").read_text().splitlines(), [
             f"--parsable --array=1-3 {self.SCRIPT} shard plan.json out 3",
             "--dependency=afterok:41 --kill-on-invalid-dep=yes --cpus-per-task=1 "
@@ -243,6 +262,86 @@ echo '41;cluster'
             ran = self.run_here("bash", self.SCRIPT, *arguments)
             self.assertEqual(ran.returncode, 2)
             self.assertEqual(ran.stderr, "usage: campaign.sbatch [shard|merge] PLAN OUT SHARDS\n")
+
+    def test_a_trial(self):
+        options = [*TRIAL, "--draws", "20", *EXACT]
+        self.run_well(ASSAY, "trial", *options, "--json", "one.json", "-q")
+        ran = self.submit(self.TRIAL_SCRIPT, "out", "3", *options)
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        self.assertEqual((self.dir / "sbatch.txt").read_text().splitlines(), [
+            f"--parsable --array=1-3 {self.TRIAL_SCRIPT} shard out 3 {' '.join(options)}",
+            "--dependency=afterok:41 --kill-on-invalid-dep=yes --cpus-per-task=1 "
+            f"{self.TRIAL_SCRIPT} merge out 3"])
+        self.assert_same_trials("one.json", "out/result.json")
+
+    def test_a_trial_with_a_finding(self):
+        options = [*TRIAL, "--draws", "2", "--shrink-time", "2s", *WRONG]
+        ran = self.submit(self.TRIAL_SCRIPT, "out", "2", *options)
+        # The shards did their work, and the merge has the exit code of the finding.
+        self.assertEqual(len((self.dir / "sbatch.txt").read_text().splitlines()), 2)
+        self.assertEqual(ran.returncode, 1, ran.stdout + ran.stderr)
+        self.assertEqual(json.loads((self.dir / "out/result.json").read_text())["failures"][0]["finding"],
+                         "wrong result")
+        # An error ends the array's task, so that nothing is merged.
+        ran = self.submit(self.TRIAL_SCRIPT, "bad", "2", "softmax", *EXACT, "--draws", "-1")
+        self.assertEqual(ran.returncode, 2)
+        self.assertFalse((self.dir / "bad/result.json").exists())
+
+    def test_a_trial_that_was_requeued_goes_on(self):
+        self.run_well(ASSAY, "trial", *TRIAL, *EXACT, "--draws", "40", "--json", "one.json", "-q")
+
+        def shard(i, draws):
+            self.run_well("bash", self.TRIAL_SCRIPT, "shard", "out", "2", *TRIAL, *EXACT, "--draws",
+                          str(draws), "--jobs", "1", ASSAY=ASSAY, SLURM_ARRAY_TASK_ID=str(i))
+
+        (self.dir / "out").mkdir()
+        shard(1, 40)
+        merge = ["bash", self.TRIAL_SCRIPT, "merge", "out", "2"]
+        self.assertEqual(self.run_here(*merge, ASSAY=ASSAY).returncode, 2)
+        shard(2, 13)  # as if the task had been killed here
+        shard(2, 40)
+        shard(2, 40)  # as if Slurm had requeued the task after its end
+        self.run_well(*merge, ASSAY=ASSAY)
+        self.assert_same_trials("one.json", "out/result.json")
+
+    def test_a_trial_in_the_environment_of_an_array(self):
+        line = [ASSAY, "trial", *TRIAL, *EXACT, "--draws", "20"]
+        self.run_well(*line, "--json", "one.json", "-q")
+        for i in (5, 7):
+            array = {"SLURM_ARRAY_TASK_ID": str(i), "SLURM_ARRAY_TASK_COUNT": "3",
+                     "SLURM_ARRAY_TASK_MIN": "5"}
+            ran = self.run_well(*line, "--out", f"{i}.json", **array)
+            self.assertEqual(ran.stderr, f"note: this is the part of task {i - 4} of 3 of a Slurm job array; `assay "
+                             "trial --merge` joins the parts, and --shard 1/1 tries all inputs\n")
+        self.run_well(*line, "--shard", "2/3", "--out", "6.json", **array)
+        self.run_well(ASSAY, "trial", "--merge", "5.json", "6.json", "7.json", "--json", "all.json", **array)
+        self.assert_same_trials("one.json", "all.json")
+        # A pass of a part is never taken for a pass of all inputs.
+        ran = self.run_here(*line, **array)
+        self.assertEqual(ran.returncode, 2)
+        self.assertEqual(ran.stdout, "")
+        self.assertEqual(ran.stderr, "error: this is task 3 of 3 of a Slurm job array, which tries only its part of "
+                         "the inputs; add --out FILE for `assay trial --merge`, or --shard 1/1 to try all inputs\n")
+        self.run_well(*line, "--shard", "1/1", "--json", "whole.json", **array)
+        self.assert_same_trials("one.json", "whole.json")
+        # One input is not divided.
+        self.run_well(*line, "--only", "3", **array)
+
+    def test_usage_of_the_trial(self):
+        usage = "usage: trial.sbatch [shard|merge] OUT SHARDS [OP OPTIONS... -- PROGRAM...]\n"
+        for arguments, says in [
+                ([], usage), (["out", "3"], usage), (["shard", "out", "0", "add"], usage),
+                (["out", "x", "add"], usage), (["merge", "out", "3", "add"], usage),
+                (["out", "3", "add", "--shard=1/2"],
+                 "trial.sbatch: --shard=1/2: this script sets the shards and their files; leave it out\n"),
+                (["out", "3", "add", "--html", "x.html"],
+                 "trial.sbatch: --html: each shard would write it; give it to `assay trial --merge out/part-*.json` "
+                 "instead\n"),
+                (["shard", "out", "3", "add", "--only", "3"],
+                 "trial.sbatch: --only: this script tries all inputs in shards; leave it out\n")]:
+            ran = self.run_here("bash", self.TRIAL_SCRIPT, *arguments)
+            self.assertEqual(ran.returncode, 2)
+            self.assertEqual(ran.stderr, says)
 
 
 if __name__ == "__main__":

@@ -151,11 +151,19 @@ TEST_F(TrialCommand, ShardsAreJoined) {
   EXPECT_THAT(run("assay trial --merge 1.json 2.json"), Exits(2, "error: 2 of 3 shards are there"));
   EXPECT_THAT(run("assay trial --merge 1.json 2.json 3.json --json all.json -q"), Code(0));
   auto whole = json("whole.json"), all = json("all.json");
-  for (const char* key : {"command", "seconds", "next"}) {
+  for (const char* key : {"command", "seconds"}) {
     whole.erase(key);
     all.erase(key);
   }
   EXPECT_EQ(whole, all);
+  // The result can be continued, because all shards ended at the same input.
+  const std::string more =
+      "assay trial softmax --machine exact --emulate --rank 1-2 --max-elements 200 --draws 30 -q ";
+  ASSERT_THAT(run(more + "--json whole.json"), Code(0));
+  ASSERT_THAT(run(more + "--resume all.json --json all.json"), Code(2));
+  ASSERT_THAT(run(more + "--resume all.json --json more.json"), Code(0));
+  EXPECT_EQ(json("more.json")["coverage"], json("whole.json")["coverage"]);
+  EXPECT_EQ(json("more.json")["next"], json("whole.json")["next"]);
 }
 
 TEST_F(TrialCommand, FailuresAreKept) {

@@ -284,10 +284,52 @@ TEST(Trial, DoesNotDependOnThreadsAndShards) {
     parts.push_back(run_trial("softmax", kernel, options));
   }
   same(one, merged(parts));
+  EXPECT_EQ(merged(parts).next, one.next);
   parts.pop_back();
   EXPECT_THAT(error_of([&] { (void)merged(parts); }), HasSubstr("2 of 3 shards are there"));
   parts.push_back(parts.front());
   EXPECT_THAT(error_of([&] { (void)merged(parts); }), HasSubstr("shard 1 of 3 is there twice"));
+}
+
+// Shards that ended at different draws are continued by as many shards, to the counts of one run.
+TEST(Trial, JoinedShardsAreContinued) {
+  TrialOptions options;
+  options.draws = 24;
+  const TrialReport whole = run_trial("softmax", softmax_kernel(), options);
+  options.shards = 2;
+  const auto run_shards = [&](const std::vector<TrialReport>& earlier) {
+    std::vector<TrialReport> parts;
+    for (options.shard = 0; options.shard < 2; ++options.shard) {
+      options.earlier =
+          earlier.empty() ? nullptr : &earlier[static_cast<std::size_t>(options.shard)];
+      parts.push_back(run_trial("softmax", softmax_kernel(), options));
+    }
+    return merged(parts);
+  };
+  options.end = [] { return std::int64_t{20}; };
+  const TrialReport some = run_shards({});
+  EXPECT_EQ(some.listed.all() + some.random.all(), 20);
+  EXPECT_FALSE(some.was_interrupted);
+  EXPECT_EQ(some.next, -1);
+  EXPECT_THAT(some.shard_nexts, testing::ElementsAre(19, 20));
+  const auto refusal = [&](std::int64_t shards) {
+    return error_of([&] { (void)parts_of(some, shards); });
+  };
+  EXPECT_THAT(refusal(3), HasSubstr("joins 2 shards that ended at different inputs, so only 2 "));
+  TrialOptions alone;
+  alone.earlier = &some;
+  EXPECT_THAT(error_of([&] { (void)run_trial("softmax", softmax_kernel(), alone); }),
+              HasSubstr("so only 2 ranks of `assay-mpi trial` can continue it"));
+  options.end = {};
+  const TrialReport all = run_shards(parts_of(some, 2));
+  EXPECT_EQ(all.next, whole.next);
+  EXPECT_EQ(all.listed.passed, whole.listed.passed);
+  EXPECT_EQ(all.random.passed, whole.random.passed);
+  EXPECT_EQ(all.coverage, whole.coverage);
+  EXPECT_EQ(all.not_judged, whole.not_judged);
+  // Shards that ended together can be continued by any number of shards.
+  EXPECT_EQ(parts_of(all, 3).back().next, whole.next);
+  EXPECT_EQ(merged(parts_of(all, 3)).coverage, whole.coverage);
 }
 
 TEST(Trial, EndsWhenItIsTold) {

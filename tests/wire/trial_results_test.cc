@@ -80,6 +80,18 @@ TEST(TrialResults, AreReadAsTheyWereWritten) {
   EXPECT_EQ(trial::tensor_text(read.failures[0].output), "float32[1,2]{*:nan,1:-inf}");
 }
 
+TEST(TrialResults, JoinedShardsHaveTheirNextInputs) {
+  TrialReport r = example();
+  r.next = -1;
+  r.shard_nexts = {30, 77};
+  const std::string text = trial_json(r, {"assay trial", "0.2"});
+  EXPECT_EQ(Json::parse(text)["next"], Json({30, 77}));
+  const TrialReport read = parse_trial_results(text, "r.json");
+  EXPECT_EQ(read.next, -1);
+  EXPECT_EQ(read.shard_nexts, r.shard_nexts);
+  EXPECT_EQ(trial_json(read, {"assay trial", "0.2"}), text);
+}
+
 TEST(TrialResults, AJudgedFailureHasItsVerdict) {
   TrialReport r = example();
   judge_again(r.failures[0], {});

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <set>
+#include <map>
 
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
@@ -33,6 +33,20 @@ std::string without_shapes(const std::string& text) {
     }
   }
   return out;
+}
+
+// Throws Refusal if no run can continue the trial of this report, or only another number of shards.
+void check_continuable(const TrialReport& report, std::int64_t shards) {
+  const std::int64_t joined = std::ssize(report.shard_nexts);
+  if (report.next < 0 && joined == 0) {
+    refuse("the earlier run cannot be continued: it tried a single input, or joins shards");
+  }
+  if (joined > 0 && joined != shards) {
+    refuse(
+        "the earlier run joins {0} shards that ended at different inputs, so only {0} ranks of "
+        "`assay-mpi trial` can continue it",
+        joined);
+  }
 }
 
 // Without a machine, nobody says if subnormal numbers are kept.
@@ -104,9 +118,7 @@ class Trial {
       refuse("the earlier run was shard {} of {}, and this is shard {} of {}", earlier.shard + 1,
              earlier.shards, report_.shard + 1, report_.shards);
     }
-    if (earlier.next < 0) {
-      refuse("the earlier run cannot be continued: it tried a single input, or joins shards");
-    }
+    check_continuable(earlier, 0);
     report_ = earlier;
     report_.was_interrupted = false;
     first_ = earlier.next;
@@ -149,7 +161,7 @@ class Trial {
     }
     const std::int64_t end = o_.seconds > 0 ? std::int64_t{1} << 40 : drawing_.listed() + o_.draws;
     std::vector<std::int64_t> numbers;
-    bool goes_on = true;
+    bool goes_on = true, is_ended = false;
     const auto flush = [&] {
       if (numbers.empty()) return;
       group(numbers);
@@ -168,17 +180,20 @@ class Trial {
     goes_on = report_.failures.empty() || o_.keep_going;
     for (std::int64_t number = first_; number < end && goes_on && !is_late(); ++number) {
       if (number % o_.shards != o_.shard) continue;
+      is_ended = o_.end && number >= o_.end();
+      if (is_ended) break;
       numbers.push_back(number);
       if (std::ssize(numbers) == size) flush();
     }
     flush();
-    if (!was_stopped_ && goes_on && !is_late()) report_.next = std::max(end, first_);
+    if (!was_stopped_ && goes_on && !is_ended && !is_late()) report_.next = std::max(end, first_);
   }
 
   bool tell(bool is_shrinking) {
     if (!o_.progress) return true;
     return o_.progress({report_.listed.all() + report_.random.all(),
-                        static_cast<std::int64_t>(report_.failures.size()), is_shrinking});
+                        static_cast<std::int64_t>(report_.failures.size()), is_shrinking,
+                        first_failing_});
   }
 
   Subject subject_of(const Draw& draw, Case test_case) const {
@@ -229,6 +244,9 @@ class Trial {
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       count(draws[i]->is_listed ? report_.listed : report_.random, examined[i]);
       for (const auto& [kind, name] : draws[i]->classes) ++report_.coverage[kind][name];
+      if (examined[i].how == Examined::How::kFailed && first_failing_ < 0) {
+        first_failing_ = numbers[i];
+      }
     }
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       if (examined[i].how != Examined::How::kFailed) continue;
@@ -362,6 +380,7 @@ class Trial {
   trial::Drawing drawing_;
   TrialReport report_;
   std::int64_t first_ = 0;  // the number of the first draw
+  std::int64_t first_failing_ = -1;
   double earlier_seconds_ = 0;
   bool was_stopped_ = false;
   const Clock::time_point begin_ = Clock::now();
@@ -487,14 +506,14 @@ void judge_again(TrialFailure& failure, const GateRequest& request) {
 TrialReport merged(const std::vector<TrialReport>& shards) {
   if (shards.empty()) refuse("there is no shard to merge");
   TrialReport all = shards.front();
-  std::set<std::int64_t> seen = {all.shard};
+  std::map<std::int64_t, std::int64_t> nexts = {{all.shard, all.next}};  // by shard
   for (std::size_t i = 1; i < shards.size(); ++i) {
     const TrialReport& more = shards[i];
     check_same_trial(all, more);
     if (more.shards != all.shards) {
       refuse("the results are shards of {} and of {} runs", all.shards, more.shards);
     }
-    if (!seen.insert(more.shard).second) {
+    if (!nexts.emplace(more.shard, more.next).second) {
       refuse("shard {} of {} is there twice", more.shard + 1, more.shards);
     }
     all.listed += more.listed;
@@ -508,8 +527,8 @@ TrialReport merged(const std::vector<TrialReport>& shards) {
     all.was_interrupted = all.was_interrupted || more.was_interrupted;
     all.seconds += more.seconds;
   }
-  if (std::ssize(seen) != all.shards) {
-    refuse("{} of {} shards are there", seen.size(), all.shards);
+  if (std::ssize(nexts) != all.shards) {
+    refuse("{} of {} shards are there", nexts.size(), all.shards);
   }
   std::ranges::stable_sort(all.failures, {}, &TrialFailure::draw);
   std::vector<TrialFailure> first;
@@ -519,10 +538,42 @@ TrialReport merged(const std::vector<TrialReport>& shards) {
     }
   }
   all.failures = std::move(first);
+  // Shards that ended at the same draw have made all draws before it. A single shard may itself be
+  // joined shards, and stays as it is.
+  const auto differs = [&](const auto& next) { return next.second != all.next; };
+  if (std::ranges::any_of(nexts, differs)) {
+    all.next = -1;
+    for (const auto& [shard, next] : nexts) all.shard_nexts.push_back(next);
+    if (contains(all.shard_nexts, -1)) all.shard_nexts.clear();
+  }
   all.shard = 0;
   all.shards = 1;
-  all.next = -1;
   return all;
+}
+
+std::vector<TrialReport> parts_of(const TrialReport& report, std::int64_t shards) {
+  if (report.shards != 1) {
+    refuse("the earlier run was shard {} of {}; join all shards first", report.shard + 1,
+           report.shards);
+  }
+  check_continuable(report, shards);
+  std::vector<TrialReport> parts;
+  for (std::int64_t shard = 0; shard < shards; ++shard) {
+    TrialReport& part = parts.emplace_back(report);
+    part.shard = shard;
+    part.shards = shards;
+    if (!report.shard_nexts.empty())
+      part.next = report.shard_nexts[static_cast<std::size_t>(shard)];
+    part.shard_nexts.clear();
+    if (shard == 0) continue;
+    // Only the first shard has the counts.
+    part.listed = part.random = {};
+    part.not_supported.clear();
+    part.not_judged.clear();
+    part.coverage.clear();
+    part.seconds = 0;
+  }
+  return parts;
 }
 
 }  // namespace assay

@@ -23,6 +23,7 @@ struct TrialProgress {
   std::int64_t draws = 0;
   std::int64_t failures = 0;
   bool is_shrinking = false;
+  std::int64_t first_failing = -1;  // the smallest number of a draw that failed, or -1
 };
 
 struct TrialReport;
@@ -49,8 +50,11 @@ struct TrialOptions {
   // Computes only this draw, or only this case (trial/case_text.h).
   std::optional<std::int64_t> only = {};
   std::string on = {};
-  // The part of the random draws that this run makes: every `shards`-th, from `shard` on.
+  // The part of the draws that this run makes: every `shards`-th, from `shard` on.
   std::int64_t shard = 0, shards = 1;
+  // Returns the number of a draw. The trial makes no draw from this number on. Called before each
+  // draw, so that a shard can end when another shard has found a failure.
+  std::function<std::int64_t()> end = {};
   // Called after each group of draws, and while an input is reduced. If it returns false, the trial
   // ends with what it found.
   std::function<bool(const TrialProgress&)> progress = {};
@@ -94,8 +98,10 @@ struct TrialReport {
   std::uint64_t seed = 0;
   std::int64_t shard = 0, shards = 1;
   // The number of the first draw that was not made yet, from which a later run can continue. -1 if
-  // it cannot: after a single draw or case, and for joined shards.
+  // it cannot: after a single draw or case, and for joined shards that ended at different draws.
   std::int64_t next = -1;
+  // The `next` of each shard, for joined shards that ended at different draws. Otherwise empty.
+  std::vector<std::int64_t> shard_nexts = {};
   // The draws by kind. Those that passed were judged.
   struct Counts {
     std::int64_t passed = 0, failed = 0, not_supported = 0, not_judged = 0;
@@ -145,5 +151,10 @@ void judge_again(TrialFailure& failure, const GateRequest& request);
 // Returns the reports of all shards of one trial as one. Throws Refusal if they are not shards of
 // the same trial.
 TrialReport merged(const std::vector<TrialReport>& shards);
+
+// Returns the report that each of `shards` runs continues from, to continue a trial that ended with
+// `report`. merged() of these has the counts of `report`. Throws Refusal if that many shards cannot
+// continue it.
+std::vector<TrialReport> parts_of(const TrialReport& report, std::int64_t shards);
 
 }  // namespace assay

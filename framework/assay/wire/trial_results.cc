@@ -105,6 +105,14 @@ std::map<std::string, std::int64_t> trial_counts(const Json& object, const char*
   return counts;
 }
 
+std::vector<std::int64_t> trial_nexts(const Json& list, const std::string& where) {
+  std::vector<std::int64_t> nexts;
+  for (const Json& one : list) {
+    nexts.push_back(trial_count(Json{{"next", one}}, "next", where));
+  }
+  return nexts;
+}
+
 TrialReport::Counts counts_of(const Json& object, const char* key, const std::string& where) {
   const Json& json = trial_object(object, key, where);
   const std::string here = formatted("{}: '{}'", where, key);
@@ -161,7 +169,9 @@ std::string trial_json(const TrialReport& r, const TrialHead& head) {
   json["seed"] = r.seed;
   json["shard"] = r.shard + 1;
   json["shards"] = r.shards;
-  json["next"] = r.next < 0 ? Json(nullptr) : Json(r.next);
+  json["next"] = !r.shard_nexts.empty() ? Json(r.shard_nexts)
+                 : r.next < 0           ? Json(nullptr)
+                                        : Json(r.next);
   json["was_interrupted"] = r.was_interrupted;
   json["seconds"] = number(r.seconds);
   json["listed"] = counts_json(r.listed);
@@ -207,7 +217,12 @@ TrialReport parse_trial_results(const std::string& text, const std::string& sour
   r.shard = trial_count(json, "shard", source) - 1;
   r.shards = trial_count(json, "shards", source);
   if (r.shard < 0 || r.shard >= r.shards) wrong(source, "'shard' must be from 1 to 'shards'");
-  if (!trial_member(json, "next", source).is_null()) r.next = trial_count(json, "next", source);
+  const Json& next = trial_member(json, "next", source);
+  if (next.is_array()) {
+    r.shard_nexts = trial_nexts(next, source);
+  } else if (!next.is_null()) {
+    r.next = trial_count(json, "next", source);
+  }
   r.was_interrupted = trial_flag(json, "was_interrupted", source);
   r.seconds = number_of(json, "seconds", source).value_or(0);
   r.listed = counts_of(json, "listed", source);
