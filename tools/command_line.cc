@@ -1,5 +1,6 @@
 #include "assay/command_line.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -93,6 +94,16 @@ std::vector<std::string> tools::own_words(std::vector<std::string> arguments) {
   return arguments;
 }
 
+std::vector<std::string> tools::take_command_line(Context& context, int argc, char** argv) {
+  context.program = shell_word(argv[0]);
+  for (int i = 0; i < argc; ++i) {
+    context.command_line += (i > 0 ? " " : "") + shell_word(argv[i]);
+  }
+  const int own = own_arguments(argc, argv);
+  if (own < argc) context.behind_dashes.assign(argv + own + 1, argv + argc);
+  return {argv + std::min(1, own), argv + own};
+}
+
 void tools::add_commands(Context& context, std::string_view word) {
   const Command* const named = find_row(kCommands, word, &Command::name);
   const bool adds_all = named == nullptr || named->needs_others;
@@ -155,15 +166,9 @@ int run(int argc, char** argv) {
   tools::begin_help(app);
   app.require_subcommand(1);
   tools::Context context{app};
-  context.program = shell_word(argv[0]);
-  for (int i = 0; i < argc; ++i) {
-    context.command_line += (i > 0 ? " " : "") + shell_word(argv[i]);
-  }
-  const int own = own_arguments(argc, argv);
-  if (own < argc) context.behind_dashes.assign(argv + own + 1, argv + argc);
+  const std::vector<std::string> arguments = tools::take_command_line(context, argc, argv);
   tools::add_commands(context, argc > 1 ? argv[1] : "");
-  return tools::run_command_line(context,
-                                 tools::own_words(std::vector<std::string>(argv + 1, argv + own)));
+  return tools::run_command_line(context, tools::own_words(arguments));
 }
 
 }  // namespace

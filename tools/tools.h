@@ -100,6 +100,10 @@ void add_commands(Context& context, std::string_view word);
 // must not take a file name for a threshold.
 std::vector<std::string> own_words(std::vector<std::string> arguments);
 
+// Sets the context's texts of the command line: the program, the whole line, and the words after
+// "--". Returns the arguments that are the program's own.
+std::vector<std::string> take_command_line(Context& context, int argc, char** argv);
+
 // Sets the function that runs after the subcommand's options were read. `run` returns the exit
 // code. Before it runs, the subcommand's outputs are cleared (FileOptions). The subcommand is
 // refused if outputs would replace its inputs. A caller in the same process runs the same function

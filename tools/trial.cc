@@ -1,7 +1,5 @@
 // assay trial: finds the input that breaks a kernel, without golden files.
-#include "assay/trial/trial.h"
-
-#include <signal.h>
+#include "trial.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -17,30 +15,14 @@
 #include "assay/trial/adapters.h"
 #include "assay/trial/draw.h"
 #include "assay/wire/trial_results.h"
+#include "interrupt_flag.h"
 #include "shard.h"
 #include "status_line.h"
 #include "tools.h"
 #include "trial_keep.h"
-#include "trial_program.h"
 
 namespace assay::inline v0_2::tools {
 namespace {
-
-namespace fs = std::filesystem;
-
-struct TrialCommandOptions {
-  std::string op;
-  std::vector<std::string> dtypes, parameters, merge;
-  std::string output_dtype, budget, machine, on, ranks, shard;
-  std::string json, junit, html, out, resume, keep, shrink_time = "20s", timeout = "10s";
-  std::uint64_t seed = 1;
-  std::int64_t draws = 200, max_elements = trial::DrawLimits().elements;
-  std::optional<std::int64_t> only;
-  ToleranceOptions tolerance;
-  TrialProgramOptions program;
-  bool unordered = false, batch_invariant = false, keep_going = false, list = false,
-       emulate = false, nonempty = false;
-};
 
 // Returns the seconds of "60s", "10m", "500ms", "1h" or "60", the value of an option.
 double seconds_of(const std::string& text, std::string_view option) {
@@ -67,28 +49,6 @@ std::pair<int, int> ranks_of(const std::string& text) {
   }
   return {*least, *most};
 }
-
-// While an object of this class lives, the first Ctrl-C only sets a flag. The second one ends the
-// program.
-class InterruptFlag {
- public:
-  InterruptFlag() {
-    was_set = 0;
-    struct sigaction action = {};
-    action.sa_handler = [](int) { was_set = 1; };
-    action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, &before_);
-  }
-  ~InterruptFlag() { sigaction(SIGINT, &before_, nullptr); }
-  InterruptFlag(const InterruptFlag&) = delete;
-  InterruptFlag& operator=(const InterruptFlag&) = delete;
-  static bool is_set() { return was_set != 0; }
-
- private:
-  static inline volatile sig_atomic_t was_set = 0;
-  struct sigaction before_ = {};
-};
 
 TrialKernel kernel_of(const Operator& op, const TrialCommandOptions& o, const Context& context) {
   TrialKernel kernel;
@@ -147,6 +107,7 @@ TrialOptions options_of(const Operator& op, const TrialCommandOptions& o) {
   options.keep_going = o.keep_going;
   options.only = o.only;
   options.on = o.on;
+  options.threads = o.threads;
   return options;
 }
 
@@ -187,8 +148,8 @@ std::string repeat_line(const TrialCommandOptions& o, const Context& context,
 }
 
 // Prints the draws of a trial.
-int list_draws(const Operator& op, const TrialKernel& kernel, const TrialOptions& options,
-               const Context& context) {
+int list_draws(const PreparedTrial& prepared, const Context& context) {
+  const auto& [op, kernel, options] = prepared;
   const trial::Drawing drawing(op, kernel, options.dtypes, options.parameters, options.limits,
                                options.seed);
   std::string text;
@@ -285,17 +246,25 @@ Shard part_of(const TrialCommandOptions& o) {
   return shard;
 }
 
-int run_trial_command(const TrialCommandOptions& o, const Context& context, const Shard& part) {
+}  // namespace
+
+PreparedTrial prepared_trial(const TrialCommandOptions& o, const Context& context) {
   if (o.op.empty()) refuse("the operator is missing, as in `assay trial softmax -- PROGRAM`");
   if (!o.resume.empty() && (o.only || !o.on.empty())) {
     refuse("--resume continues a whole trial; leave out --only and --on");
   }
   const Operator& op = operator_named(o.op);
-  const TrialKernel kernel = kernel_of(op, o, context);
-  TrialOptions options = options_of(op, o);
+  TrialKernel kernel = kernel_of(op, o, context);
+  return {op, std::move(kernel), options_of(op, o)};
+}
+
+int run_trial_command(const TrialCommandOptions& o, const Context& context, const Shard& part,
+                      const TrialRunner& runner) {
+  PreparedTrial prepared = prepared_trial(o, context);
+  TrialOptions& options = prepared.options;
   options.shard = part.index - 1;
   options.shards = part.count;
-  if (o.list) return list_draws(op, kernel, options, context);
+  if (o.list) return list_draws(prepared, context);
   if (!o.keep.empty()) check_keep_folder(o.keep);
 
   std::optional<TrialReport> earlier;
@@ -327,17 +296,22 @@ int run_trial_command(const TrialCommandOptions& o, const Context& context, cons
       write_file(o.out, wire::trial_json(report, {context.command_line, version()}));
     };
   }
-  TrialReport report = run_trial(o.op, kernel, options);
+  TrialReport report = runner(prepared);
   line.end();
   for (TrialFailure& failure : report.failures) {
     if (failure.repeat.empty()) failure.repeat = repeat_line(o, context, failure);
   }
   const int code = finish(report, o, context);
   if (report.was_interrupted && !o.out.empty()) {
-    print_note(context, formatted("add --resume {} to continue", shell_word(o.out)));
+    print_note(context, formatted("add --resume {} to continue{}", shell_word(o.out),
+                                  report.shard_nexts.empty()
+                                      ? ""
+                                      : formatted(" on {} ranks", report.shard_nexts.size())));
   }
   return code;
 }
+
+namespace {
 
 void add_drawing_options(CLI::App* command, TrialCommandOptions& o) {
   command
@@ -408,7 +382,7 @@ void add_result_options(Context& context, CLI::App* command, TrialCommandOptions
   files.output_in_place(
       command->add_option("--out", o.out,
                           "Write the result as JSON during the run, too, so that --resume can "
-                          "continue it and --merge can join it."),
+                          "continue it."),
       "--resume");
   files.input(command->add_option("--resume", o.resume,
                                   "Continue the trial whose result is in this file."));
@@ -418,23 +392,13 @@ void add_result_options(Context& context, CLI::App* command, TrialCommandOptions
           "Write each reduced failing case to this folder, as a dataset file and as a test "
           "for GoogleTest. The folder must be new or empty.")
       ->type_name("FOLDER");
-  command
-      ->add_option("--shard", o.shard,
-                   "Only try every n-th input, beginning with input i. --merge joins the results. "
-                   "By default, SLURM_ARRAY_TASK_* of the environment give the shard.")
-      ->type_name("i/n");
-  files.input(
-      command->add_option("--merge", o.merge, "Join the results of all shards, and run nothing."));
 }
 
 }  // namespace
 
-void add_trial(Context& context) {
-  auto options = std::make_shared<TrialCommandOptions>();
-  TrialCommandOptions& o = *options;
-  CLI::App* command =
-      subcommand(context, "trial", "Find the input for which a program computes an operator wrong.",
-                 "assay trial softmax --budget 60s -- ./run_softmax {inputs} {output}");
+CLI::App* trial_command(Context& context, const std::string& example, TrialCommandOptions& o) {
+  CLI::App* command = subcommand(
+      context, "trial", "Find the input for which a program computes an operator wrong.", example);
   command->add_option("OP", o.op,
                       "Operator that the program computes (see `assay list operators`). The "
                       "program follows as `-- PROGRAM ...`, in which {inputs} and {output} stand "
@@ -457,10 +421,27 @@ void add_trial(Context& context) {
                     "Do not stop at the first failure, but look for other findings.");
   add_program_options(command, o);
   add_result_options(context, command, o);
+  return command;
+}
+
+void add_trial(Context& context) {
+  auto options = std::make_shared<TrialCommandOptions>();
+  TrialCommandOptions& o = *options;
+  CLI::App* command = trial_command(
+      context, "assay trial softmax --budget 60s -- ./run_softmax {inputs} {output}", o);
+  command
+      ->add_option("--shard", o.shard,
+                   "Only try every n-th input, beginning with input i. --merge joins the results. "
+                   "By default, SLURM_ARRAY_TASK_* of the environment give the shard.")
+      ->type_name("i/n");
+  context.files.input(
+      command->add_option("--merge", o.merge, "Join the results of all shards, and run nothing."));
   on_run(context, command, [options, &context] {
     if (!options->merge.empty()) return run_merge_of_trials(*options, context);
     const Shard part = part_of(*options);
-    const int code = run_trial_command(*options, context, part);
+    const int code = run_trial_command(*options, context, part, [](const PreparedTrial& prepared) {
+      return run_trial(prepared.op.name, prepared.kernel, prepared.options);
+    });
     if (options->shard.empty() && part.count > 1 && !options->list) {
       print_note(context,
                  formatted("this is the part of task {} of {} of a Slurm job array; `assay "

@@ -188,6 +188,112 @@ class Mpi(Scale):
         self.assertEqual(ran.returncode, 2, ran.stdout + ran.stderr)
         self.assertRegex(ran.stderr, r"^error: rank 1 \(.+\): .* not expected: --frob\n$")
 
+    def trial(self, ranks, *options):
+        return self.mpi(ranks, "trial", *TRIAL, *options)
+
+    def test_a_trial_has_the_result_of_one_process(self):
+        reports = ["--draws", "40", "--junit", "r.xml", "--html", "r.html", "--json"]
+        alone = self.run_well(ASSAY, "trial", *TRIAL, *EXACT, *reports, "one.json")
+        xml, html = ((self.dir / name).read_text() for name in ("r.xml", "r.html"))
+        # An MPI job ignores a shard that the environment sets.
+        ran = self.run_well(*self.trial(3, *EXACT, *reports, "three.json", "--out", "out.json"),
+                            SLURM_ARRAY_TASK_ID="1", SLURM_ARRAY_TASK_COUNT="2")
+        self.assertEqual(ran.stdout, alone.stdout)
+        self.assertEqual(ran.stderr, "")
+        self.assert_same_trials("one.json", "three.json")
+        self.assert_same_trials("one.json", "out.json")
+        times = re.compile(r' time="[^"]*"|>[0-9.e-]+ s<|[^ ]*assay(-mpi)? trial [^<]*')
+        self.assertEqual(times.sub("", (self.dir / "r.xml").read_text()), times.sub("", xml))
+        self.assertEqual(times.sub("", (self.dir / "r.html").read_text()), times.sub("", html))
+        # Rank 0 tries a single input without the others.
+        one = self.run_well(ASSAY, "trial", *TRIAL, *EXACT, "--only", "3")
+        self.assertEqual(self.run_well(*self.trial(2, *EXACT, "--only", "3")).stdout, one.stdout)
+
+    def test_a_trial_with_a_finding(self):
+        wrong = ["--machine", "hopper", "--emulate", "--standard", "bit_equal", "--draws", "100"]
+        every = [*wrong, "--keep-going"]
+        one = self.run_here(ASSAY, "trial", *TRIAL, *every, "--json", "one.json")
+        ran = self.run_here(*self.trial(3, *every, "--json", "three.json", "--keep", "kept"))
+        self.assertEqual((one.returncode, ran.returncode), (1, 1), ran.stderr)
+        self.assertEqual(ran.stdout, one.stdout)
+        self.assertEqual(ran.stderr, "note: wrote 2 files to kept\n")
+        self.assert_same_trials("one.json", "three.json")
+        self.assertEqual(sorted(path.name for path in (self.dir / "kept").iterdir()),
+                         ["wrong_result.cc", "wrong_result.h5"])
+        # Without --keep-going, all ranks end at the first failure. It is that of one process.
+        self.run_here(ASSAY, "trial", *TRIAL, *wrong, "--json", "one.json", "-qq")
+        wrong[-1] = "1000000"
+        ran = self.run_here(*self.trial(3, *wrong, "--json", "three.json", "-qq"))
+        self.assertEqual((ran.returncode, ran.stdout + ran.stderr), (1, ""))
+        first, of_three = (json.loads((self.dir / name).read_text())["failures"][0]
+                           for name in ("one.json", "three.json"))
+        self.assertEqual(first, of_three)
+
+    def test_a_trial_goes_on_after_an_interrupt(self):
+        options = [*EXACT, "--out", "out.json"]
+        job = subprocess.Popen(self.trial(3, *options, "--draws", "1000000"), cwd=self.dir,
+                               env=self.environment, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        # mpirun itself would end the ranks one second after Ctrl-C. An interrupt of one rank ends all.
+        ranks = self.ranks_of(job, 3)
+        time.sleep(1)
+        os.kill(ranks[1], signal.SIGINT)
+        out, error = job.communicate(timeout=60)
+        self.assertRegex(out, "^softmax: no failure in ")
+        self.assertEqual(error, "note: add --resume out.json to continue on 3 ranks\n")
+        part = json.loads((self.dir / "out.json").read_text())
+        self.assertEqual(part["was_interrupted"], True)
+        draws = max(part["next"]) + 20
+        options += ["--draws", str(draws), "--resume", "out.json"]
+        ran = self.run_here(*self.trial(2, *options))
+        self.assertEqual(ran.returncode, 2)
+        self.assertEqual(ran.stderr, "error: the earlier run joins 3 shards that ended at different inputs, so only "
+                         "3 ranks of `assay-mpi trial` can continue it\n")
+        self.run_well(*self.trial(3, *options))
+        self.run_well(ASSAY, "trial", *TRIAL, *EXACT, "--draws", str(draws), "--json", "one.json", "-q")
+        self.assert_same_trials("one.json", "out.json")
+
+    def ranks_of(self, job, count):
+        """Returns the processes of an MPI job, which has just been started."""
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            ranks = pathlib.Path(f"/proc/{job.pid}/task/{job.pid}/children").read_text().split()
+            names = [pathlib.Path(f"/proc/{rank}/comm").read_text().strip() for rank in ranks]
+            if names == [pathlib.Path(ASSAY_MPI).name] * count:
+                return [int(rank) for rank in ranks]
+            time.sleep(0.01)
+        self.fail(f"{count} ranks did not start")
+
+    def test_a_killed_rank_ends_a_trial(self):
+        job = subprocess.Popen(self.trial(3, *EXACT, "--draws", "100000000", "--json", "x.json"), cwd=self.dir,
+                               env=self.environment, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.kill(self.ranks_of(job, 3)[-1], signal.SIGKILL)
+        self.assertNotEqual(job.wait(timeout=60), 0)
+        self.assertFalse((self.dir / "x.json").exists())
+
+    def test_errors_of_a_trial_are_one_line(self):
+        for options, says in [
+                (["trial", *TRIAL, *EXACT, "--resume", "no.json"],
+                 r"error: no\.json: cannot be read: No such file or directory"),
+                (["trial", *TRIAL, "--", "./none", "{inputs}", "{output}"],
+                 r"error: \./none: cannot be started: No such file or directory"),
+                (["trial", *TRIAL, *EXACT, "--shard", "1/2"],
+                 r"error: unexpected arguments: --shard 1/2\nRun with --help for more information\.")]:
+            ran = self.run_here(*self.mpi(3, *options))
+            self.assertEqual(ran.returncode, 2)
+            self.assertRegex(ran.stderr, f"^{says}\n$")
+            self.assertEqual(ran.stdout, "")
+        # Rank 1 works in another folder, which does not have the program.
+        shutil.copy("/bin/true", self.dir / "program")
+        (self.dir / "elsewhere").mkdir()
+        program = ["--", "./program", "{inputs}", "{output}"]
+        ran = self.run_here(*self.trial(1, *program), ":", "-n", "1", "-wdir", str(self.dir / "elsewhere"),
+                            ASSAY_MPI, "trial", *TRIAL, *program)
+        self.assertEqual(ran.returncode, 2, ran.stdout + ran.stderr)
+        self.assertRegex(ran.stderr, r"^error: rank 1 \(.+\): \./program: cannot be started: .*\n$")
+        self.assertEqual(ran.stdout, "")
+
 
 class Slurm(Scale):
     SCRIPT = str(ROOT / "examples/slurm/campaign.sbatch")
