@@ -130,7 +130,7 @@ class TrialRoot {
       return;
     }
     if (part.was_interrupted) interrupt();
-    for (TrialFailure& failure : part.failures) judge_again(failure, options_.request);
+    judge_read_failures(part, options_.request);
     take(rank, std::move(part));
     const std::lock_guard lock(mutex_);
     ++done_;

@@ -193,18 +193,6 @@ int finish(const TrialReport& report, const TrialCommandOptions& o, const Contex
   return exit_code(report.outcome());
 }
 
-// Computes the verdicts of failures that were read from a file. A failure of an operator or machine
-// that is not known here stays without one.
-void judge_read_failures(TrialReport& report, const GateRequest& request) {
-  for (TrialFailure& failure : report.failures) {
-    try {
-      judge_again(failure, request);
-    } catch (const Refusal&) {
-      failure.report.reset();
-    }
-  }
-}
-
 int run_merge_of_trials(const TrialCommandOptions& o, const Context& context) {
   if (!context.behind_dashes.empty()) {
     refuse("--merge runs no program; leave out the program after --");
@@ -247,6 +235,16 @@ Shard part_of(const TrialCommandOptions& o) {
 }
 
 }  // namespace
+
+void judge_read_failures(TrialReport& report, const GateRequest& request) {
+  for (TrialFailure& failure : report.failures) {
+    try {
+      judge_again(failure, request);
+    } catch (const Refusal&) {
+      failure.report.reset();
+    }
+  }
+}
 
 PreparedTrial prepared_trial(const TrialCommandOptions& o, const Context& context) {
   if (o.op.empty()) refuse("the operator is missing, as in `assay trial softmax -- PROGRAM`");

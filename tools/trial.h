@@ -48,6 +48,10 @@ using TrialRunner = std::function<TrialReport(const PreparedTrial&)>;
 int run_trial_command(const TrialCommandOptions& o, const Context& context, const Shard& part,
                       const TrialRunner& runner);
 
+// Computes the verdicts of failures that were read from JSON. A failure of an operator or machine
+// that is not known here stays without one.
+void judge_read_failures(TrialReport& report, const GateRequest& request);
+
 // Returns the subcommand `trial` with the options that it has in every program. The caller sets the
 // function that it runs (on_run).
 CLI::App* trial_command(Context& context, const std::string& example, TrialCommandOptions& o);

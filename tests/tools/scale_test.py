@@ -33,9 +33,9 @@ PLAN = {
 # The options of a small trial.
 TRIAL = ["softmax", "--rank", "1-2", "--max-elements", "200"]
 EXACT = ["--machine", "exact", "--emulate"]
-# A program that is wrong for rows of more than 4 elements. Python starts faster without the packages of its
-# installation.
-WRONG = ["--", sys.executable, "-I", "-S", str(ROOT / "tests/tools/trial_scripts/softmax.py"), "tail", "{folder}"]
+WRONG = ["--machine", "hopper", "--emulate", "--standard", "bit_equal"]
+# A program. Python starts faster without the packages of its installation.
+PROGRAM = ["--", sys.executable, "-I", "-S", str(ROOT / "tests/tools/trial_scripts/softmax.py"), "right", "{folder}"]
 # A plan that takes long enough to be stopped before its end.
 LONG = {**PLAN, "defaults": {**PLAN["defaults"], "shape": [64, 1024, 128], "clean_rows": 20000}}
 
@@ -210,7 +210,7 @@ class Mpi(Scale):
         self.assertEqual(self.run_well(*self.trial(2, *EXACT, "--only", "3")).stdout, one.stdout)
 
     def test_a_trial_with_a_finding(self):
-        wrong = ["--machine", "hopper", "--emulate", "--standard", "bit_equal", "--draws", "100"]
+        wrong = [*WRONG, "--draws", "100"]
         every = [*wrong, "--keep-going"]
         one = self.run_here(ASSAY, "trial", *TRIAL, *every, "--json", "one.json")
         ran = self.run_here(*self.trial(3, *every, "--json", "three.json", "--keep", "kept"))
@@ -381,7 +381,7 @@ echo '41;cluster'
         self.assert_same_trials("one.json", "out/result.json")
 
     def test_a_trial_with_a_finding(self):
-        options = [*TRIAL, "--draws", "2", "--shrink-time", "2s", *WRONG]
+        options = [*TRIAL, "--draws", "2", *WRONG]
         ran = self.submit(self.TRIAL_SCRIPT, "out", "2", *options)
         # The shards did their work, and the merge has the exit code of the finding.
         self.assertEqual(len((self.dir / "sbatch.txt").read_text().splitlines()), 2)
@@ -392,6 +392,13 @@ echo '41;cluster'
         ran = self.submit(self.TRIAL_SCRIPT, "bad", "2", "softmax", *EXACT, "--draws", "-1")
         self.assertEqual(ran.returncode, 2)
         self.assertFalse((self.dir / "bad/result.json").exists())
+
+    def test_a_trial_of_a_program(self):
+        options = [*TRIAL, "--draws", "2", *PROGRAM]
+        self.run_well(ASSAY, "trial", *TRIAL, "--draws", "2", "--json", "one.json", "-q", *PROGRAM)
+        ran = self.submit(self.TRIAL_SCRIPT, "out", "2", *options)
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        self.assert_same_trials("one.json", "out/result.json")
 
     def test_a_trial_that_was_requeued_goes_on(self):
         self.run_well(ASSAY, "trial", *TRIAL, *EXACT, "--draws", "40", "--json", "one.json", "-q")

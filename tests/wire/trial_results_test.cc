@@ -102,6 +102,19 @@ TEST(TrialResults, AJudgedFailureHasItsVerdict) {
   EXPECT_FALSE(parse_trial_results(json.dump(), "r").failures[0].report.has_value());
 }
 
+// The exact softmax of infinity is NaN. A NaN there is right, as in the trial, also under a
+// tolerance.
+TEST(TrialResults, ANaNThatIsRightIsNoMismatch) {
+  TrialReport r = example();
+  TrialFailure& f = r.failures[0];
+  f.test_case = trial::parse_case("softmax", "x=float32[1,3]{1:inf}").test_case;
+  f.output = trial::parse_tensor("float32[1,3]{*:nan,2:0}", "output");
+  GateRequest request;
+  request.bounds.rtol = 1e-3;
+  judge_again(f, request);
+  EXPECT_THAT(f.report->because(), StartsWith("1 of 3 elements (33.3 %) differs by more than"));
+}
+
 TEST(TrialResults, WhatIsWrongIsRefused) {
   const std::string text = trial_json(example(), {"assay trial", "0.2"});
   const auto refusal = [&](const std::function<void(Json&)>& change) {

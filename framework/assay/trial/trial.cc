@@ -35,6 +35,12 @@ std::string without_shapes(const std::string& text) {
   return out;
 }
 
+// A right result is NaN wherever the exact one is, also under a tolerance that the user gives.
+GateRequest with_equal_nan(GateRequest request) {
+  if (!request.bounds.equal_nan) request.bounds.equal_nan = true;
+  return request;
+}
+
 // Throws Refusal if no run can continue the trial of this report, or only another number of shards.
 void check_continuable(const TrialReport& report, std::int64_t shards) {
   const std::int64_t joined = std::ssize(report.shard_nexts);
@@ -468,8 +474,7 @@ TrialReport run_trial(std::string_view name, const TrialKernel& kernel,
     (void)trial_parameter(op, parameter, attribute_text(value));
   }
   TrialOptions asked = options;
-  // A right result is NaN wherever the exact one is, also under a tolerance that the user gives.
-  if (!asked.request.bounds.equal_nan) asked.request.bounds.equal_nan = true;
+  asked.request = with_equal_nan(options.request);
   return Trial(op, kernel, asked).run();
 }
 
@@ -498,7 +503,7 @@ void judge_again(TrialFailure& failure, const GateRequest& request) {
   c.outputs.clear();
   c.output().golden = golden_result(c);
   if (failure.output.empty()) return;
-  GateRequest asked = request;
+  GateRequest asked = with_equal_nan(request);
   asked.bounds.allow_empty = true;
   failure.report = gate_case(c, failure.output, asked);
 }
