@@ -149,6 +149,7 @@ def promotions(tool, depth, output, count):
         with open_dataset(tool.folder / "right.h5") as right, open_dataset(tool.folder / "never.h5") as never:
             for case, other in zip(right, never):
                 case.recorded = {"right": case.recorded["hopper"], "never": other.recorded["hopper"]}
+                case.machines = {"right": "hopper", "never": "hopper"}
                 yield case
     write(tool.folder / "recorded.h5", with_outputs())
     found = told(tool, tool.folder / "recorded.h5", "hopper", "right", count)
