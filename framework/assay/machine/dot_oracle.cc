@@ -12,9 +12,11 @@
 namespace assay::inline v0_2 {
 namespace {
 
-// The factors of the products that a chunk adds up.
+// The products that a chunk adds up. One object serves all chunks of a sum, because allocations
+// would take most of the time.
 struct Terms {
-  std::vector<double> a, b;  // factors
+  std::vector<double> a, b;      // factors
+  std::vector<double> products;  // of add_chunk(), which rounds them as the unit does
 };
 
 struct Unit {
@@ -148,14 +150,15 @@ double joined_sum(const Unit& unit, const Terms& terms, double c) {
 }
 
 // Returns c with one chunk added to it.
-double add_chunk(const Unit& unit, const Terms& terms, double c) {
+double add_chunk(const Unit& unit, Terms& terms, double c) {
   const DotModel& model = unit.model;
   // NaN and infinity are handled first. Float64 arithmetic gives the right result for them, because
   // no product of finite values overflows in float64.
   double specials = c;
   bool all_negative_zero = c == 0 && std::signbit(c);
-  std::vector<double> products;
-  for (std::size_t k = 0; k < terms.a.size(); ++k) {
+  std::vector<double>& products = terms.products;
+  products.resize(terms.a.size());
+  for (std::size_t k = 0; k < products.size(); ++k) {
     double product = terms.a[k] * terms.b[k];
     if (model.rounds_products() && std::isfinite(product)) {
       product = fused_add(unit, terms.a[k], terms.b[k], -0.0);
@@ -165,7 +168,7 @@ double add_chunk(const Unit& unit, const Terms& terms, double c) {
     if (model.sum_bits.value > 0 && std::abs(product) >= 0x1p128) {
       product = std::copysign(std::numeric_limits<double>::infinity(), product);
     }
-    products.push_back(product);
+    products[k] = product;
     specials += std::isfinite(product) ? 0.0 : product;
     all_negative_zero = all_negative_zero && product == 0 && std::signbit(product);
   }
@@ -212,12 +215,12 @@ double add_chunk(const Unit& unit, const Terms& terms, double c) {
     }
     return add(c, sum);
   }
+  // Each sum replaces the first of the two products that it adds, or one before them.
   while (products.size() > 1) {
-    std::vector<double> next;
     for (std::size_t k = 0; k < products.size(); k += 2) {
-      next.push_back(k + 1 < products.size() ? add(products[k], products[k + 1]) : products[k]);
+      products[k / 2] = k + 1 < products.size() ? add(products[k], products[k + 1]) : products[k];
     }
-    products = next;
+    products.resize((products.size() + 1) / 2);
   }
   return add(c, products[0]);
 }
@@ -230,11 +233,13 @@ double dot_part_oracle(const DotModel& model, std::int64_t n, const double* a,
   Terms terms;
   for (std::int64_t begin = 0; begin < n; begin += model.chunk.value) {
     const std::int64_t end = std::min<std::int64_t>(begin + model.chunk.value, n);
-    terms.a.clear();
-    terms.b.clear();
-    for (std::int64_t k = begin; k < end; ++k) {
-      terms.a.push_back(unit.operand(unit.a_input, a[k * a_stride]));
-      terms.b.push_back(unit.operand(unit.b_input, b[k * b_stride]));
+    const auto count = static_cast<std::size_t>(end - begin);
+    terms.a.resize(count);
+    terms.b.resize(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::int64_t k = begin + static_cast<std::int64_t>(i);
+      terms.a[i] = unit.operand(unit.a_input, a[k * a_stride]);
+      terms.b[i] = unit.operand(unit.b_input, b[k * b_stride]);
     }
     c = add_chunk(unit, terms, c);
   }
