@@ -14,6 +14,7 @@
 #include "assay/format/convert.h"
 #include "device/on_device.h"
 #include "document.h"
+#include "emulated.h"
 #include "error_of.h"
 
 namespace assay {
@@ -216,9 +217,12 @@ std::string text(const Kind& kind, const Sizes& s, const std::string& threshold)
 TEST(DeviceChecksum, ChecksFindWhatTheHostFinds) {
   unsigned seed = 1;
   int compared = 0, flagged = 0;
+  std::size_t place = 0;
   for (const Kind& kind : kinds()) {
     for (const Sizes& sizes : kSizes) {
       for (const char* const threshold : kThresholds) {
+        // A share is every fifth of them.
+        if (walks_a_share() && place++ % 5 != 0) continue;
         Made made = make(kind, sizes, ++seed);
         const AbftOptions options = options_of(threshold);
         if (!why_not_on_device(product_of(made), options).empty()) continue;
@@ -239,7 +243,7 @@ TEST(DeviceChecksum, ChecksFindWhatTheHostFinds) {
       }
     }
   }
-  EXPECT_GT(compared, 800);
+  EXPECT_GT(compared, walks_a_share() ? 160 : 800);
   EXPECT_GT(flagged, compared / 4);
 }
 

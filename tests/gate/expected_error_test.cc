@@ -22,6 +22,7 @@
 #include "assay/op/generate.h"
 #include "assay/op/operator.h"
 #include "assay/op/sum_bound.h"
+#include "emulated.h"
 #include "error_of.h"
 
 namespace assay {
@@ -361,6 +362,8 @@ TEST(ExpectedError, SeesWhatTheOperatorsBoundDoesNot) {
 // far less. The standard still finds it.
 TEST(ExpectedError, TellsWrongArithmeticInHalfOutputs) {
   for (const char* output : {"float16", "bfloat16"}) {
+    // The formats have the same number of bytes, so that a share is one of them.
+    if (walks_a_share() && output != std::string("float16")) continue;
     const Case c = drawn_product(output);
     for (const Tensor& wrong_output : {with_inputs_in(c, "bfloat16", ascend()),
                                        summed_in(c, "float16"), split_in(c, 4, "bfloat16")}) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "assay/simd/targets.h"
+#include "emulated.h"
 #include "sum_oracles.h"
 #include "vector_inputs.h"
 
@@ -104,7 +105,7 @@ TEST_P(FloatOnTarget, ANumberGoesWithAllElements) {
 }
 
 TEST(VectorFloatTest, ReductionsAreTheOracleColumnByColumnOnAllTargets) {
-  std::uint64_t stream = 0;
+  std::uint64_t stream = 0, place = 0;
   for (const VectorArithmetic& unit : fast_units()) {
     if (!unit.fused) continue;
     for (const ReduceOrder order : kOrders) {
@@ -113,6 +114,9 @@ TEST(VectorFloatTest, ReductionsAreTheOracleColumnByColumnOnAllTargets) {
           for (const std::int64_t chunk : {1, 5, 64}) {
             if (n * w > 5000 && chunk != 5) continue;
             const std::uint64_t kind = stream++ % 6;
+            // A share is every fourth of the 19 large sums of an order, so that four orders cover
+            // all of them.
+            if (walks_a_share() && n * w > 2000 && place++ % 4 != 0) continue;
             const auto x = summands(*unit.format, static_cast<std::size_t>(n * w), kind, stream);
             std::vector<double> expected;
             for (std::int64_t j = 0; j < w; ++j) {
