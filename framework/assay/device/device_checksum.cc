@@ -333,6 +333,12 @@ struct DeviceChecksum::Impl {
     constexpr std::int64_t kStep = device::kCheckedAtOnce;
     return static_cast<int>(std::clamp((wanted + kStep - 1) / kStep * kStep, kStep, most));
   }
+  template <Side kSide, typename Load>
+  static SumKernels load_side(const Load& load, const std::string& name) {
+    return {load("sum_rows_" + name, on_host<kSide, device::sum_rows>),
+            load("sum_columns_" + name, on_host<kSide, device::sum_columns>),
+            load("join_slabs_" + name, on_host<kSide, device::join_slabs>)};
+  }
   const SumKernels& kernels_of(Side side) const {
     return side == Side::kA ? kernels_a : side == Side::kB ? kernels_b : kernels_bias;
   }
@@ -467,13 +473,8 @@ DeviceChecksum::DeviceChecksum(const DeviceProduct& like, const AbftOptions& opt
   const auto load = [&](const std::string& name, OnHost on_host) {
     return of.memory().load(like.c.device, {source, name, on_host, spec});
   };
-  const auto kernels = [&]<Side kSide>(const std::string& name) -> Impl::SumKernels {
-    return {load("sum_rows_" + name, on_host<kSide, device::sum_rows>),
-            load("sum_columns_" + name, on_host<kSide, device::sum_columns>),
-            load("join_slabs_" + name, on_host<kSide, device::join_slabs>)};
-  };
-  of.kernels_a = kernels.operator()<Side::kA>("a");
-  of.kernels_b = kernels.operator()<Side::kB>("b");
+  of.kernels_a = Impl::load_side<Side::kA>(load, "a");
+  of.kernels_b = Impl::load_side<Side::kB>(load, "b");
   if (like.bias)
     of.kernels_bias.rows = load("sum_rows_bias", on_host<Side::kBias, device::sum_rows>);
   if (of.spec.rule == ProductRule::kVAbft || of.spec.rule == ProductRule::kAAbft) {
