@@ -25,7 +25,7 @@ struct OperatorInput {
   std::string words = {};  // describes the input if its name does not
   // The flag that has to be 1 in cases with this input, or an empty string.
   std::string needs = {};
-  // How a trial draws the input if it is optional.
+  // The distribution with which a trial draws the input if it is optional.
   std::string drawn = "normal,mean=0.5";
 };
 

@@ -11,72 +11,12 @@
 
 namespace assay::inline v0_2::trial {
 
-// Values that reveal mistakes of some operators. The texts are those of parse_distribution().
-struct Drawing::ValueClass {
-  std::string name;
-  std::string all;                                // the distribution of all inputs
-  std::map<std::string, std::string> named = {};  // of single inputs
-  // The operators that the class is for: "" for all, otherwise a word of kind_of().
-  std::string_view kind = "";
-  int weight = 2;           // how often it is drawn at random
-  bool is_special = false;  // infinities and NaN are among the values
-  bool is_subnormal = false;
-};
-
 namespace {
 
 constexpr std::pair<Layout, std::string_view> kLayouts[] = {{Layout::kContiguous, "contiguous"},
                                                             {Layout::kOffset, "offset"},
                                                             {Layout::kPadded, "padded"},
                                                             {Layout::kTransposed, "transposed"}};
-
-// Returns the kinds of an operator, separated by blanks: "product", "inner" (adds products), "sum",
-// "attention", "exponential", "rounding", "pair" (of two inputs, element by element), "root" (of
-// numbers that are not negative) and "weighted" (x times a weight that vanishes for large -x).
-std::string kinds_of(const Operator& op) {
-  std::string kinds;
-  const bool has_a = find_row(op.inputs, "a", &OperatorInput::name) != nullptr;
-  const bool has_x = op.inputs.front().name == "x";
-  const bool sums = op.expected_errors != nullptr && op.element_bounds != nullptr;
-  if (op.product && has_a) kinds += "product ";
-  if ((op.product || sums) && has_a) kinds += "inner ";
-  if (sums && has_x && op.inputs.size() <= 3) kinds += "sum ";
-  if (op.attention) kinds += "attention ";
-  if (op.name == "softmax") kinds += "exponential ";
-  if (op.name == "cast" || op.name == "quantize") kinds += "rounding ";
-  if (op.name == "log" || op.name == "sqrt" || op.name == "rsqrt") kinds += "root ";
-  if (has_a && !sums) kinds += "pair ";
-  if (op.name == "gelu" || op.name == "silu") kinds += "weighted ";
-  return kinds;
-}
-
-// The properties that a distribution of a draw must fit.
-struct Fit {
-  const Format &format, &output;
-  bool multiplies;      // the operator multiplies elements with each other and adds them
-  std::int64_t length;  // the number of elements that meet in one element of the result
-};
-
-// Makes a distribution fit the format and the shape: large values whose sums still are finite,
-// sums that stall, and special values that do not fill every row.
-std::string fitted(std::string text, const Fit& fit) {
-  const auto replace = [&](std::string_view word, double value) {
-    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word)) {
-      text.replace(at, word.size(), number_text(value));
-    }
-  };
-  const double most = max_finite(fit.format);
-  // No sum of as many products or squares as a trial draws overflows.
-  constexpr double kMargin = 64, kTerms = 1 << 16;
-  const double large = std::min(most / kMargin, 1e300);
-  replace("$LARGE", fit.multiplies ? std::sqrt(large / kTerms) : large);
-  // A float16 sum stalls at 2^11, a float32 sum at 2^24.
-  replace("$STALL", std::ilogb(most) < 24 ? 11 : 24);
-  replace("$MANTISSA", static_cast<double>(fit.output.is_float() ? fit.output.mantissa_bits() : 3));
-  replace("$SPECIAL",
-          std::min(0.02, 0.3 / static_cast<double>(std::max<std::int64_t>(fit.length, 1))));
-  return text;
-}
 
 }  // namespace
 
@@ -89,71 +29,6 @@ Layout layout_named(std::string_view word) {
     if (text == word) return layout;
   }
   refuse("unknown memory layout '{}'; known: contiguous, offset, padded, transposed", word);
-}
-
-const std::vector<Drawing::ValueClass>& Drawing::value_classes() {
-  static const std::vector<ValueClass> all = {
-      {.name = "normal", .all = "normal", .weight = 6},
-      {.name = "positive", .all = "uniform,low=0,high=1"},
-      {.name = "small whole numbers", .all = "integers,low=-4,high=4"},
-      {.name = "one outlier", .all = "outlier_channels,count=1,factor=1000"},
-      {.name = "heavy tails", .all = "student_t,nu=2"},
-      {.name = "large mean, small variance", .all = "normal,mean=64,deviation=0.5"},
-      {.name = "sparse", .all = "sparse,density=0.05"},
-      {.name = "one value", .all = "normal,mean=0.75,deviation=0"},
-      {.name = "subnormal", .all = "subnormals", .weight = 1, .is_subnormal = true},
-      {.name = "large", .all = "uniform,low=-1,high=1,scale=$LARGE", .weight = 1},
-      {.name = "zeros of both signs",
-       .all = "specials,zeros=0.4,negative_zeros=0.4,infinities=0,nans=0,largest=0",
-       .weight = 1},
-      {.name = "infinities and NaN",
-       .all = "specials,zeros=0.02,negative_zeros=0.02,infinities=$SPECIAL,nans=$SPECIAL,largest=0",
-       .weight = 1,
-       .is_special = true},
-      {.name = "cancelling sums",
-       .all = "normal",
-       .named = {{"a", "cancelling"}, {"b", "constant_columns"}},
-       .kind = "product"},
-      {.name = "stalling sums",
-       .all = "normal",
-       .named = {{"a", "stalling,exponent=$STALL"}, {"b", "normal,mean=1,deviation=0"}},
-       .kind = "product"},
-      {.name = "one term in each sum",
-       .all = "normal",
-       .named = {{"a", "one_hot"}},
-       .kind = "product",
-       .weight = 1},
-      {.name = "cancelling sums", .all = "cancelling", .kind = "sum"},
-      {.name = "stalling sums", .all = "stalling,exponent=$STALL", .kind = "sum"},
-      {.name = "large logits", .all = "normal,deviation=30", .kind = "exponential", .weight = 4},
-      {.name = "large logits of one sign",
-       .all = "normal,mean=100,deviation=4",
-       .kind = "exponential"},
-      {.name = "infinities",
-       .all = "specials,zeros=0.02,negative_zeros=0.02,infinities=$SPECIAL,nans=0,largest=0",
-       .weight = 1,
-       .is_special = true},
-      {.name = "subnormal times large",
-       .all = "normal",
-       .named = {{"a", "subnormals"}, {"b", "normal,scale=4096"}},
-       .kind = "pair",
-       .weight = 1,
-       .is_subnormal = true},
-      {.name = "fully masked rows",
-       .all = "masked,rows=0.3",
-       .kind = "exponential",
-       .is_special = true},
-      {.name = "masked rows", .all = "masked", .kind = "exponential", .is_special = true},
-      {.name = "large logits", .all = "normal,deviation=6", .kind = "attention"},
-      {.name = "one key that wins",
-       .all = "normal",
-       .named = {{"k", "outlier_channels,axis=-2,count=1,factor=20"}},
-       .kind = "attention"},
-      {.name = "ties of the rounding",
-       .all = "halfway,mantissa=$MANTISSA",
-       .kind = "rounding",
-       .weight = 6}};
-  return all;
 }
 
 std::string Draw::text() const {
@@ -254,7 +129,8 @@ Drawing::Drawing(const Operator& op, const TrialKernel& kernel, std::vector<std:
     for (std::size_t i = 0; i < sizes.size(); ++i) add(with(sizes[i], normal, i % 2 == 0));
     // The first two sizes are small and long.
     for (const ValueClass& values : value_classes()) {
-      if (&values == &normal || !takes(values, format_named(dtype))) continue;
+      if (&values == &normal || !takes(op_, values, format_named(dtype), limits_.subnormals))
+        continue;
       for (std::size_t i = 0; i < std::min<std::size_t>(2, sizes.size()); ++i) {
         add(with(sizes[i], values, true));
       }
@@ -371,47 +247,8 @@ Draw Drawing::base(const std::string& dtype) const {
   return draw;
 }
 
-bool Drawing::takes(const ValueClass& values, const Format& dtype) const {
-  if (!values.kind.empty() && kinds_of(op_).find(values.kind) == std::string::npos) return false;
-  if (values.is_special && dtype.specials != Specials::kInfNan) return false;
-  if (values.is_subnormal && !limits_.subnormals) return false;
-  // Honest kernels multiply infinities and NaN by weights that are 0, which gives NaN, although the
-  // limit of the function is 0, or the mask of attention excludes the value.
-  for (const std::string_view kind : {"weighted", "attention"}) {
-    if (values.is_special && kinds_of(op_).find(kind) != std::string::npos) return false;
-  }
-  return true;
-}
-
 void Drawing::set_values(Draw& draw, const ValueClass& values) const {
-  const Format& dtype = *draw.recipe.dtype;
-  const auto stated = draw.recipe.attributes.find("output_dtype");
-  const Format& output =
-      stated == draw.recipe.attributes.end() ? dtype : format_named(attribute_text(stated->second));
-  const std::string kinds = kinds_of(op_);
-  const bool multiplies = kinds.find("inner") != std::string::npos ||
-                          kinds.find("attention") != std::string::npos ||
-                          kinds.find("sum") != std::string::npos;
-  const std::vector<std::int64_t>& sizes = draw.recipe.sizes;
-  const std::size_t from_end = op_.sizes == "..., M, K, N" || op_.sizes == "..., L, S, D" ? 2 : 1;
-  const std::int64_t length =
-      multiplies && sizes.size() >= from_end ? sizes[sizes.size() - from_end] : 1;
-  const Fit fit{dtype, output, multiplies, length};
-  if (dtype.is_float()) {
-    std::string all = values.all;
-    // Half of the results would be NaN for numbers of both signs.
-    if (kinds.find("root") != std::string::npos && all == "normal") all = "folded_normal";
-    draw.recipe.distribution = parse_distribution(fitted(all, fit));
-  } else {
-    const double most = std::min(max_finite(dtype), 100.0);
-    draw.recipe.distribution = parse_distribution(
-        formatted("integers,low={},high={}", dtype.name.front() == 'u' ? 0 : -most, most));
-  }
-  for (const auto& [input, text] : values.named) {
-    if (dtype.is_float()) {
-      draw.recipe.distributions[input] = parse_distribution(fitted(text, fit));
-    }
-  }
+  trial::set_values(op_, values, draw.recipe);
   std::erase_if(draw.classes, [](const auto& c) { return c.first == "values"; });
   draw.classes.emplace_back("values", values.name);
 }
@@ -544,11 +381,11 @@ Draw Drawing::random(std::int64_t number, std::uint64_t attempt) const {
 
   std::int64_t weights = 0;
   for (const ValueClass& values : value_classes()) {
-    if (takes(values, *draw.recipe.dtype)) weights += values.weight;
+    if (takes(op_, values, *draw.recipe.dtype, limits_.subnormals)) weights += values.weight;
   }
   std::int64_t chosen = random.index_below(weights);
   for (const ValueClass& values : value_classes()) {
-    if (!takes(values, *draw.recipe.dtype)) continue;
+    if (!takes(op_, values, *draw.recipe.dtype, limits_.subnormals)) continue;
     chosen -= values.weight;
     if (chosen >= 0) continue;
     set_values(draw, values);

@@ -13,6 +13,7 @@
 #include "assay/op/generate.h"
 #include "assay/op/operator.h"
 #include "assay/trial/kernel.h"
+#include "assay/trial/value_class.h"
 
 namespace assay::inline v0_2::trial {
 
@@ -82,13 +83,10 @@ class Drawing {
   std::vector<std::string> left_out() const;
 
  private:
-  struct ValueClass;
-  static const std::vector<ValueClass>& value_classes();
   struct Sizes {
     std::vector<std::int64_t> sizes;
     std::string classes;
   };
-  bool takes(const ValueClass& values, const Format& dtype) const;
   void set_values(Draw& draw, const ValueClass& values) const;
   void set_optional(Draw& draw, bool sometimes) const;
   // Draws an optional input, unless the draw lacks the flag that the input needs.

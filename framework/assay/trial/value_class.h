@@ -1,0 +1,37 @@
+// The kinds of values that trials draw: which distributions reveal mistakes of which operators.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/format/format.h"
+#include "assay/op/generate.h"
+#include "assay/op/operator.h"
+
+namespace assay::inline v0_2::trial {
+
+// Values that reveal mistakes of some operators. The texts are those of parse_distribution().
+struct ValueClass {
+  std::string name;
+  std::string all;                                // the distribution of all inputs
+  std::map<std::string, std::string> named = {};  // of single inputs
+  // The operators that the class is for: "" for all, otherwise a word of kinds_of()
+  // (value_class.cc).
+  std::string_view kind = "";
+  int weight = 2;           // how often it is drawn at random
+  bool is_special = false;  // infinities and NaN are among the values
+  bool is_subnormal = false;
+};
+// Returns the table. Its first row is drawn for every operator and dtype.
+const std::vector<ValueClass>& value_classes();
+
+// Returns true if an operator with inputs of this dtype is tried with these values. Without
+// `subnormals`, no class of subnormal numbers is.
+bool takes(const Operator& op, const ValueClass& values, const Format& dtype, bool subnormals);
+
+// Sets the distributions of a recipe, whose other parts are complete.
+void set_values(const Operator& op, const ValueClass& values, Recipe& recipe);
+
+}  // namespace assay::trial
