@@ -78,7 +78,7 @@ class Options : public ProgramTest {
         {"trial add --machine exact --emulate --draws 0 --max-elements 8" + standards,
          {"own.json"},
          {"--json", "--junit", "--html", "--out"}},
-        {"study fma --repeats 1", {}, {"--json"}, "study fmma"},
+        {"study fp8 --repeats 1", {}, {"--json"}, "study fmma"},
         {"list standards", {}, {"--json"}, "list standarts"},
         {"identify g.h5", {"g.h5"}, {"--json", "--out"}},
         {"probes float16", {}, {"--out"}, "probes float17"},
@@ -188,7 +188,7 @@ TEST_F(Options, EveryOptionThatNamesAFileIsTested) {
 TEST_F(Options, AReportThatCannotBeWrittenIsAnError) {
   for (const char* command : {"gate g.h5 --machine exact", "compare a.raw b.raw --dtype float32",
                               "regate r.json --standard torch", "join part.json", "list standards",
-                              "study fma --repeats 1", "identify g.h5"}) {
+                              "study fp8 --repeats 1", "identify g.h5"}) {
     const std::string line = std::string("assay ") + command + " --json -";
     EXPECT_THAT(run(line + " >&-"), Exits(2, "error: --json -: standard output is closed")) << line;
     EXPECT_THAT(run(line + " >/dev/full"), Exits(2, "error: standard output cannot be written"))
