@@ -20,6 +20,7 @@
 #include "assay/base/random.h"
 #include "assay/campaign/trial_tally.h"
 #include "assay/format/convert.h"
+#include "emulated.h"
 #include "simd/target_fixture.h"
 
 namespace assay::campaign {
@@ -177,6 +178,8 @@ TEST_P(FlipsTest, EveryThresholdEveryLength) {
     const Format& f = format_named(kind.name);
     for (int recipe = 0; recipe < 5; ++recipe) {
       for (std::size_t n = 1; n <= 40; ++n) {
+        // A share has every third length, and other lengths in the next recipe.
+        if (walks_a_share() && (n + static_cast<std::size_t>(recipe)) % 3 != 0) continue;
         ElementsCheck made(f, elements_of(f, recipe, n, random));
         FlipCheck& c = made.check;
         const double scale = std::max(std::abs(c.stats.largest), min_subnormal(f));
