@@ -100,9 +100,10 @@ Parameter count_parameter(std::string name, std::string words) {
           .words = std::move(words)};
 }
 Parameter word_parameter(std::string name, std::vector<std::string> choices, std::string words) {
+  const std::string first = choices.front();
   return {.name = std::move(name),
           .kind = ParameterKind::kWord,
-          .default_value = choices.front(),
+          .default_value = first,
           .choices = std::move(choices),
           .words = std::move(words)};
 }
