@@ -61,8 +61,11 @@ def by_items(function):
         actual, expected = args
         if why := _why_not(actual, expected):
             raise _core.NotComparable(why)
+        pairs = pairs_of(actual, expected)
+        if not pairs and not options.get("allow_empty"):
+            raise _core.Untrusted("the output has no items, so that nothing is compared; add allow_empty=True if it is right")
         results = {}
-        for name, a, e in pairs_of(actual, expected):
+        for name, a, e in pairs:
             try:
                 results[name] = function(a, e, **options)
             except (AssertionError, _core.GateError) as error:

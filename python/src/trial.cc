@@ -242,7 +242,10 @@ TrialReport run_python_trial(const std::string& op, const py::object& call,
   }
   o.seed = taken_as<std::uint64_t>(options, "seed").value_or(o.seed);
   o.draws = taken_as<std::int64_t>(options, "draws").value_or(o.draws);
-  o.seconds = taken_as<double>(options, "budget").value_or(0);
+  if (const auto budget = taken_as<double>(options, "budget")) {
+    if (!(*budget > 0)) refuse("budget={}: a number of seconds above 0 is needed", *budget);
+    o.seconds = *budget;
+  }
   if (const auto most = taken_as<std::int64_t>(options, "max_elements")) {
     constexpr std::int64_t kTerms = 16;  // products for each element, as PassesTrial() has it
     o.limits = {.elements = *most, .products = *most * kTerms};
@@ -261,7 +264,10 @@ TrialReport run_python_trial(const std::string& op, const py::object& call,
   o.threads = taken_as<int>(options, "threads").value_or(0);
   o.keep_going = flag("keep_going");
   o.only = taken_as<std::int64_t>(options, "only");
-  o.on = taken_as<std::string>(options, "on").value_or("");
+  if (const auto on = taken_as<std::string>(options, "on")) {
+    if (on->empty()) refuse("on is empty; it is the text of a case, such as x=float32[2]{{0:1}}");
+    o.on = *on;
+  }
   o.progress = [&](const TrialProgress&) { return function.goes_on(); };
   refuse_rest(options, "trial()");
 

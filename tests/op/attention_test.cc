@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "assay/machine/dot.h"
 #include "assay/machine/exact_matmul.h"
 #include "assay/machine/vector.h"
+#include "assay/op/generate.h"
 #include "assay/op/operator.h"
 #include "assay/op/sum_bound.h"
 #include "sum_oracles.h"
@@ -393,6 +395,23 @@ TEST(AttentionTest, PositionsSayWhatAQuerySees) {
   EXPECT_THAT(refused("int32", {5}, 1),
               testing::HasSubstr("positions are given, but the parameter causal is not 1; set "
                                  "causal = 1, or leave out positions"));
+}
+
+// float64 cannot tell such large positions apart.
+TEST(AttentionTest, DrawnPositionsAreThoseOfKeys) {
+  for (const std::int64_t keys : {1, 7, 129}) {
+    Recipe recipe{&format_named("float32"), {400, keys, 4}};
+    recipe.attributes["causal"] = std::int64_t{1};
+    for (const char* text : {"uniform,low=1e16,high=9e18", "normal,deviation=1e17"}) {
+      recipe.distributions["positions"] = parse_distribution(text);
+      const std::vector<double> drawn =
+          generate_case("attention", recipe).input("positions").view().values();
+      const std::set<double> different(drawn.begin(), drawn.end());
+      EXPECT_EQ(*different.begin(), 0) << text;
+      EXPECT_EQ(*different.rbegin(), keys - 1) << text;
+      EXPECT_GT(std::ssize(different), keys * 3 / 4) << text;
+    }
+  }
 }
 
 }  // namespace

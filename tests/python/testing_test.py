@@ -198,6 +198,13 @@ class Items(unittest.TestCase):
         self.assertEqual({name: v.outcome for name, v in verdicts.items()},
                          {"['w']": "pass", "['layers'][0]": "pass", "['layers'][1]['b']": "fail"})
 
+    def test_containers_without_items_cannot_be_trusted(self):
+        for nothing in {}, [{}], {"a": {}}:
+            for function in assay.assert_close, assay.compare:
+                with self.assertRaisesRegex(assay.Untrusted, "the output has no items, so that nothing is compared"):
+                    function(nothing, nothing)
+            assay.assert_close(nothing, nothing, allow_empty=True)
+
     def test_other_items_are_not_comparable(self):
         x = np.ones(2, "f4")
         for actual, expected, why in [

@@ -712,6 +712,15 @@ class Arguments(TestCase):
     def test_partial(self):
         self.calls(functools.partial(softmax, axis=0), "softmax")
 
+    def test_numbers_that_are_refused(self):
+        for options, why in ((dict(budget=-1), "budget=-1: a number of seconds above 0"), (dict(budget=0), "budget=0"),
+                             (dict(budget=float("nan")), "budget=nan"), (dict(on=""), "on is empty"),
+                             (dict(only=-1), "there is no draw -1"),
+                             (dict(isolated=True, call_seconds=0), "a call cannot take 0 seconds")):
+            with self.assertRaisesRegex((ValueError, assay.GateError), why):
+                assay.trial(softmax, "softmax", **options)
+        self.assertTrue(assay.trial(softmax, "softmax", ranks=5, draws=5))
+
     def test_parameters(self):
         report = self.calls(lambda x: softmax(x, 0), "softmax", parameters={"dim": 0})
         self.assertEqual(set(report.coverage["attributes"]), {"axis=0"})

@@ -5,12 +5,14 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <thread>
 
+#include "assay/base/constants.h"
 #include "assay/base/text.h"
 #include "assay/op/generate.h"
 #include "assay/op/operator.h"
@@ -377,6 +379,44 @@ TEST(Trial, RefusesWhatItCannotTry) {
       HasSubstr("the case's word 'x=3' is not a tensor; write one as x=float32[2,3]{0:1.5}"));
   options.on = "z=float32[2]{1:1}";
   EXPECT_THAT(refusal("softmax", options), HasSubstr("has neither an input nor a parameter 'z'"));
+  options.only = 0;
+  EXPECT_THAT(refusal("softmax", options),
+              HasSubstr("a single draw and a case are both given; leave out one of them"));
+  options = {};
+  options.only = -1;
+  EXPECT_THAT(refusal("softmax", options),
+              HasSubstr("there is no draw -1; the first one is draw 0"));
+  for (const double seconds : {-1.0, std::nan(""), kInfinity}) {
+    options = {};
+    options.seconds = seconds;
+    EXPECT_THAT(refusal("softmax", options), HasSubstr("the trial cannot take"));
+    options = {};
+    options.contract.call_seconds = seconds;
+    EXPECT_THAT(refusal("softmax", options), HasSubstr("a call cannot take"));
+  }
+}
+
+// Limits that none of the listed sizes fits. Random draws may fit.
+TEST(Trial, LimitsThatNoListedSizesFit) {
+  for (const char* op : {"softmax", "matmul", "attention", "layernorm", "deform_roi_pool"}) {
+    TrialKernel kernel = emulated_kernel(*find_operator(op), machine_named("exact"));
+    for (const int rank : {0, 1, 2, 5, 8}) {
+      for (const std::int64_t elements : {1, 10, 4096}) {
+        SCOPED_TRACE(formatted("{}, {} dimensions, {} elements", op, rank, elements));
+        kernel.least_rank = kernel.most_rank = rank;
+        TrialOptions options;
+        options.draws = 8;
+        options.limits = {.elements = elements, .products = 16 * elements};
+        TrialReport report;
+        const std::string error = error_of([&] { report = run_trial(op, kernel, options); });
+        if (error == "no error") {
+          EXPECT_EQ(report.outcome(), Outcome::kPass) << report.because();
+        } else {
+          EXPECT_THAT(error, HasSubstr(formatted("have {0} to {0} dimensions", rank)));
+        }
+      }
+    }
+  }
 }
 
 // A dtype that the operator does not take is refused before the kernel is called, for every

@@ -30,7 +30,7 @@ std::string ChildEnd::text(double seconds) const {
     case How::kSignal:
       return formatted("ended by signal {} ({})", code, strsignal(code));
     case How::kExit:
-      return formatted("ended the process with exit status {}", code);
+      return formatted("ended by an exit of the process with status {}", code);
     case How::kTime:
       return formatted("not finished after {} s", short_number(seconds));
     case How::kDone:

@@ -508,11 +508,13 @@ void generate_attention(const Recipe& recipe, Case& c) {
   operand("v", sizes[sizes.size() - 2]);
   if (!recipe.names("positions")) return;
   const Shape shape(sizes.begin(), sizes.end() - 2);
-  const Format& int64 = format_named("int64");
-  const auto keys = static_cast<double>(std::max<std::int64_t>(sizes[sizes.size() - 2], 1));
-  std::vector<double> positions = recipe.draw_input("positions", int64, shape).view().values();
-  for (double& position : positions) position -= keys * std::floor(position / keys);
-  c.inputs["positions"] = Tensor::from_values(int64, shape, positions);
+  const std::int64_t keys = std::max<std::int64_t>(sizes[sizes.size() - 2], 1);
+  Tensor positions = recipe.draw_input("positions", format_named("int64"), shape);
+  for (std::int64_t i = 0; i < positions.size(); ++i) {
+    const auto drawn = static_cast<std::int64_t>(positions.bits_at(i));
+    positions.set_bits(i, static_cast<std::uint64_t>((drawn % keys + keys) % keys));
+  }
+  c.inputs["positions"] = std::move(positions);
   describe_inputs(recipe, c, {{"positions", {true, "modulo S"}}});
 }
 

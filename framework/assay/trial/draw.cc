@@ -96,7 +96,8 @@ Drawing::Drawing(const Operator& op, const TrialKernel& kernel, std::vector<std:
     if (dtypes_.empty()) dtypes_ = {"float32"};
   }
   for (const std::string& dtype : dtypes_) check_dtype(dtype);
-  const std::vector<std::vector<std::int64_t>> sizes = listed_sizes();
+  std::vector<std::vector<std::int64_t>> sizes = listed_sizes();
+  if (sizes.empty()) sizes.push_back(drawn_sizes());
   for (const std::string& input : kernel.sometimes) {
     Draw with_input = base(dtypes_.front());
     with_input.recipe.sizes = sizes.front();
@@ -212,6 +213,17 @@ std::vector<std::vector<std::int64_t>> Drawing::listed_sizes() const {
   std::vector<std::vector<std::int64_t>> all = revealing_sizes(op_.sizes, names_.size());
   std::erase_if(all, [&](const std::vector<std::int64_t>& sizes) { return !fits(sizes); });
   return all;
+}
+
+std::vector<std::int64_t> Drawing::drawn_sizes() const {
+  constexpr std::uint64_t kAttempts = 32;
+  for (std::uint64_t attempt = 0; attempt < kAttempts; ++attempt) {
+    Random random(attempt, 0);
+    std::vector<std::int64_t> sizes = random_sizes(random);
+    if (!contains(sizes, 0) && !sizes.empty() && fits(sizes)) return sizes;
+  }
+  refuse("no sizes {} of {} have {} to {} dimensions and at most {} elements", op_.sizes, op_.name,
+         kernel_.least_rank, kernel_.most_rank, grouped(limits_.elements));
 }
 
 bool Drawing::fits(const std::vector<std::int64_t>& sizes) const {
@@ -330,7 +342,8 @@ std::vector<std::int64_t> Drawing::random_sizes(Random& random) const {
     std::swap(order[i - 1],
               order[static_cast<std::size_t>(random.index_below(static_cast<std::int64_t>(i)))]);
   }
-  const std::int64_t most = is_whole ? limits_.elements : limits_.elements / 16;
+  const std::int64_t most =
+      is_whole ? limits_.elements : std::max<std::int64_t>(limits_.elements / 16, 1);
   for (const std::size_t i : order) {
     sizes[i] = draw_size(random, std::min(left, most));
     left /= std::max<std::int64_t>(sizes[i], 1);
@@ -344,7 +357,7 @@ std::vector<std::int64_t> Drawing::random_sizes(Random& random) const {
       sizes.insert(sizes.begin(), size);
     }
   }
-  if (kernel_.takes_empty && random.index_below(100) == 0) {
+  if (kernel_.takes_empty && count > 0 && random.index_below(100) == 0) {
     sizes[static_cast<std::size_t>(random.index_below(std::ssize(sizes)))] = 0;
   }
   return sizes;

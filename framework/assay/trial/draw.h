@@ -95,6 +95,8 @@ class Drawing {
   void set_attributes(Draw& draw) const;
   Draw base(const std::string& dtype) const;
   std::vector<std::vector<std::int64_t>> listed_sizes() const;
+  // Returns random sizes, for limits that no listed sizes fit. Throws Refusal if none fit.
+  std::vector<std::int64_t> drawn_sizes() const;
   bool fits(const std::vector<std::int64_t>& sizes) const;
   void add_classes(Draw& draw) const;
   Draw random(std::int64_t number, std::uint64_t attempt) const;

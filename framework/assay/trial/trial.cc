@@ -465,6 +465,18 @@ TrialReport run_trial(std::string_view name, const TrialKernel& kernel,
     refuse("shard {} of {}: the number must be from 0 to the number of shards less 1",
            options.shard, options.shards);
   }
+  if (options.only && *options.only < 0) {
+    refuse("there is no draw {}; the first one is draw 0", *options.only);
+  }
+  if (options.only && !options.on.empty()) {
+    refuse("a single draw and a case are both given; leave out one of them");
+  }
+  if (!(options.seconds >= 0) || std::isinf(options.seconds)) {
+    refuse("the trial cannot take {} seconds", number_text(options.seconds));
+  }
+  if (!(options.contract.call_seconds > 0) || std::isinf(options.contract.call_seconds)) {
+    refuse("a call cannot take {} seconds", number_text(options.contract.call_seconds));
+  }
   if (options.draws < 0) refuse("the number of draws is {}; it must be at least 0", options.draws);
   if (options.limits.elements < 1 || options.limits.products < 1) {
     refuse("the largest number of elements must be at least 1");
