@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "assay/trial/memory.h"
@@ -104,6 +106,40 @@ TEST(Draws, KeepToWhatTheKernelTakes) {
   }
   EXPECT_THAT(drawing.left_out(),
               testing::Contains("other values of transpose_a: the kernel does not take it"));
+}
+
+// Each class of values has a distribution of its own, and "large" reaches the ends of the format.
+// Numbers beyond 2^52 are not drawn.
+TEST(Draws, IntegersReachTheEndsOfTheirFormat) {
+  const Operator& op = *find_operator("cast");
+  const TrialKernel kernel = kernel_of_all(op);
+  for (const char* dtype : {"int8", "uint8", "int16", "uint16", "int32", "uint32", "int64"}) {
+    SCOPED_TRACE(dtype);
+    const Drawing drawing(op, kernel, {dtype}, {}, {}, 1);
+    std::map<std::string, std::string> distributions;
+    double least = 0, most = 0;
+    for (std::int64_t i = 0; i < drawing.listed() + 100; ++i) {
+      const Drawing::Made made = drawing.made(i);
+      for (const auto& [kind, name] : made.draw.classes) {
+        if (kind == "values") distributions[name] = made.draw.recipe.distribution.text();
+      }
+      for (const double value : made.test_case.input("x").view().values()) {
+        least = std::min(least, value), most = std::max(most, value);
+      }
+    }
+    std::set<std::string> different;
+    for (const auto& [name, text] : distributions) different.insert(text);
+    EXPECT_EQ(different.size(), distributions.size());
+    EXPECT_GE(distributions.size(), 4u);
+    const Format& format = format_named(dtype);
+    const double end = std::min(max_finite(format), 0x1p52);
+    EXPECT_GT(most, 0.9 * end);
+    if (format.name.front() == 'u') {
+      EXPECT_EQ(least, 0);
+    } else {
+      EXPECT_LT(least, -0.9 * end);
+    }
+  }
 }
 
 TEST(Memory, HoldsElementsInEveryLayout) {

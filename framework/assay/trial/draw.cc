@@ -446,6 +446,9 @@ std::vector<std::string> Drawing::left_out() const {
   for (const std::string& input : cannot_make_) {
     all.push_back(formatted("the optional input {}: it cannot be drawn", input));
   }
+  if (!takes_specials(op_)) {
+    all.emplace_back("infinities and NaN: right kernels may multiply them by weights that are 0");
+  }
   if (!limits_.subnormals) {
     all.emplace_back("subnormal numbers: no machine is named, and some flush them to zero");
   }

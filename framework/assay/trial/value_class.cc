@@ -37,13 +37,34 @@ struct Fit {
   std::int64_t length;  // the number of elements that meet in one element of the result
 };
 
+void replace_number(std::string& text, std::string_view word, double value) {
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word)) {
+    text.replace(at, word.size(), number_text(value));
+  }
+}
+
+// Makes a distribution fit a format of integers. If the operator adds or multiplies elements of
+// more than 8 bits, none is beyond 100, so that no result leaves the range.
+std::string fitted_integers(std::string text, const Format& format, bool adds) {
+  const bool has_sign = format.name.front() != 'u';
+  const double most = max_finite(format), some = std::min(most, 100.0);
+  // The distribution takes no larger numbers than 2^52.
+  const double all = adds && format.bits > 8 ? some : std::min(most, 0x1p52);
+  replace_number(text, "$LOW", has_sign ? -some : 0);
+  replace_number(text, "$HIGH", some);
+  replace_number(text, "$SMALL", has_sign ? -std::min(most, 4.0) : 0);
+  replace_number(text, "$FEW", std::min(most, 4.0));
+  replace_number(text, "$ONE", std::min(most - 1, 1.0));
+  replace_number(text, "$LEAST", !has_sign ? 0 : all == most ? -most - 1 : -all);
+  replace_number(text, "$MOST", all);
+  return text;
+}
+
 // Makes a distribution fit the format and the shape: large values whose sums still are finite,
 // sums that stall, and special values that do not fill every row.
 std::string fitted(std::string text, const Fit& fit) {
   const auto replace = [&](std::string_view word, double value) {
-    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word)) {
-      text.replace(at, word.size(), number_text(value));
-    }
+    replace_number(text, word, value);
   };
   const double most = max_finite(fit.format);
   // No sum of as many products or squares as a trial draws overflows.
@@ -62,16 +83,23 @@ std::string fitted(std::string text, const Fit& fit) {
 
 const std::vector<ValueClass>& value_classes() {
   static const std::vector<ValueClass> all = {
-      {.name = "normal", .all = "normal", .weight = 6},
-      {.name = "positive", .all = "uniform,low=0,high=1"},
-      {.name = "small whole numbers", .all = "integers,low=-4,high=4"},
+      {.name = "normal", .all = "normal", .integers = "integers,low=$LOW,high=$HIGH", .weight = 6},
+      {.name = "positive",
+       .all = "uniform,low=0,high=1",
+       .integers = "integers,low=$ONE,high=$HIGH"},
+      {.name = "small whole numbers",
+       .all = "integers,low=-4,high=4",
+       .integers = "integers,low=$SMALL,high=$FEW"},
       {.name = "one outlier", .all = "outlier_channels,count=1,factor=1000"},
       {.name = "heavy tails", .all = "student_t,nu=2"},
       {.name = "large mean, small variance", .all = "normal,mean=64,deviation=0.5"},
       {.name = "sparse", .all = "sparse,density=0.05"},
       {.name = "one value", .all = "normal,mean=0.75,deviation=0"},
       {.name = "subnormal", .all = "subnormals", .weight = 1, .is_subnormal = true},
-      {.name = "large", .all = "uniform,low=-1,high=1,scale=$LARGE", .weight = 1},
+      {.name = "large",
+       .all = "uniform,low=-1,high=1,scale=$LARGE",
+       .integers = "integers,low=$LEAST,high=$MOST",
+       .weight = 1},
       {.name = "zeros of both signs",
        .all = "specials,zeros=0.4,negative_zeros=0.4,infinities=0,nans=0,largest=0",
        .weight = 1},
@@ -125,15 +153,19 @@ const std::vector<ValueClass>& value_classes() {
   return all;
 }
 
+bool takes_specials(const Operator& op) {
+  const std::string kinds = kinds_of(op);
+  return kinds.find("weighted") == std::string::npos &&
+         kinds.find("attention") == std::string::npos;
+}
+
 bool takes(const Operator& op, const ValueClass& values, const Format& dtype, bool subnormals) {
   if (!values.kind.empty() && kinds_of(op).find(values.kind) == std::string::npos) return false;
-  if (values.is_special && dtype.specials != Specials::kInfNan) return false;
-  if (values.is_subnormal && !subnormals) return false;
-  // Honest kernels multiply infinities and NaN by weights that are 0, which gives NaN, although the
-  // limit of the function is 0, or the mask of attention excludes the value.
-  for (const std::string_view kind : {"weighted", "attention"}) {
-    if (values.is_special && kinds_of(op).find(kind) != std::string::npos) return false;
+  if (values.is_special && (dtype.specials != Specials::kInfNan || !takes_specials(op))) {
+    return false;
   }
+  if (values.is_subnormal && !subnormals) return false;
+  if (!dtype.is_float() && values.integers.empty()) return false;
   return true;
 }
 
@@ -151,20 +183,17 @@ void set_values(const Operator& op, const ValueClass& values, Recipe& recipe) {
   const std::int64_t length =
       multiplies && sizes.size() >= from_end ? sizes[sizes.size() - from_end] : 1;
   const Fit fit{dtype, output, multiplies, length};
-  if (dtype.is_float()) {
-    std::string all = values.all;
-    // Half of the results would be NaN for numbers of both signs.
-    if (kinds.find("root") != std::string::npos && all == "normal") all = "folded_normal";
-    recipe.distribution = parse_distribution(fitted(all, fit));
-  } else {
-    const double most = std::min(max_finite(dtype), 100.0);
-    recipe.distribution = parse_distribution(
-        formatted("integers,low={},high={}", dtype.name.front() == 'u' ? 0 : -most, most));
+  if (!dtype.is_float()) {
+    const bool adds = multiplies || kinds.find("pair") != std::string::npos;
+    recipe.distribution = parse_distribution(fitted_integers(values.integers, dtype, adds));
+    return;
   }
+  std::string all = values.all;
+  // Half of the results would be NaN for numbers of both signs.
+  if (kinds.find("root") != std::string::npos && all == "normal") all = "folded_normal";
+  recipe.distribution = parse_distribution(fitted(all, fit));
   for (const auto& [input, text] : values.named) {
-    if (dtype.is_float()) {
-      recipe.distributions[input] = parse_distribution(fitted(text, fit));
-    }
+    recipe.distributions[input] = parse_distribution(fitted(text, fit));
   }
 }
 

@@ -17,6 +17,8 @@ struct ValueClass {
   std::string name;
   std::string all;                                // the distribution of all inputs
   std::map<std::string, std::string> named = {};  // of single inputs
+  // The distribution of inputs of integers. If it is empty, the class is only for other inputs.
+  std::string integers = {};
   // The operators that the class is for: "" for all, otherwise a word of kinds_of()
   // (value_class.cc).
   std::string_view kind = "";
@@ -26,6 +28,11 @@ struct ValueClass {
 };
 // Returns the table. Its first row is drawn for every operator and dtype.
 const std::vector<ValueClass>& value_classes();
+
+// Returns false if an operator is never tried with infinities and NaN. Right kernels of gelu, silu
+// and attention multiply them by weights that are 0, which gives NaN, although the limit of the
+// function is 0, or the mask of attention excludes the value.
+bool takes_specials(const Operator& op);
 
 // Returns true if an operator with inputs of this dtype is tried with these values. Without
 // `subnormals`, no class of subnormal numbers is.
