@@ -265,7 +265,7 @@ TrialReport run_python_trial(const std::string& op, const py::object& call,
   o.keep_going = flag("keep_going");
   o.only = taken_as<std::int64_t>(options, "only");
   if (const auto on = taken_as<std::string>(options, "on")) {
-    if (on->empty()) refuse("on is empty; it is the text of a case, such as x=float32[2]{{0:1}}");
+    if (on->empty()) refuse("on is empty; it is the text of a case, such as x=float32[2]{0:1}");
     o.on = *on;
   }
   o.progress = [&](const TrialProgress&) { return function.goes_on(); };

@@ -714,7 +714,7 @@ class Arguments(TestCase):
 
     def test_numbers_that_are_refused(self):
         for options, why in ((dict(budget=-1), "budget=-1: a number of seconds above 0"), (dict(budget=0), "budget=0"),
-                             (dict(budget=float("nan")), "budget=nan"), (dict(on=""), "on is empty"),
+                             (dict(budget=float("nan")), "budget=nan"), (dict(on=""), r"on is empty; it is the text of a case, such as x=float32\[2\]\{0:1\}$"),
                              (dict(only=-1), "there is no draw -1"),
                              (dict(isolated=True, call_seconds=0), "a call cannot take 0 seconds")):
             with self.assertRaisesRegex((ValueError, assay.GateError), why):

@@ -396,6 +396,13 @@ TEST(Trial, RefusesWhatItCannotTry) {
   }
 }
 
+TEST(Trial, RefusesInputsThatTheOperatorDoesNotHave) {
+  TrialKernel kernel = softmax_kernel();
+  kernel.always = {"mask"};
+  EXPECT_THAT(error_of([&] { (void)run_trial("softmax", kernel, {}); }),
+              HasSubstr("softmax has no input 'mask'"));
+}
+
 // Limits that none of the listed sizes fits. Random draws may fit.
 TEST(Trial, LimitsThatNoListedSizesFit) {
   for (const char* op : {"softmax", "matmul", "attention", "layernorm", "deform_roi_pool"}) {

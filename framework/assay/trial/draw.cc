@@ -222,8 +222,8 @@ std::vector<std::int64_t> Drawing::drawn_sizes() const {
     std::vector<std::int64_t> sizes = random_sizes(random);
     if (!contains(sizes, 0) && !sizes.empty() && fits(sizes)) return sizes;
   }
-  refuse("no sizes {} of {} have {} to {} dimensions and at most {} elements", op_.sizes, op_.name,
-         kernel_.least_rank, kernel_.most_rank, grouped(limits_.elements));
+  refuse("no sizes {} of {} have {} to {} dimensions and at most {} elements; change these limits",
+         op_.sizes, op_.name, kernel_.least_rank, kernel_.most_rank, grouped(limits_.elements));
 }
 
 bool Drawing::fits(const std::vector<std::int64_t>& sizes) const {
@@ -273,7 +273,9 @@ void Drawing::set_optional(Draw& draw, bool sometimes) const {
 }
 
 const OperatorInput& Drawing::input_of(const std::string& name) const {
-  return *std::ranges::find(op_.inputs, name, &OperatorInput::name);
+  static const OperatorInput kUnknown;
+  const OperatorInput* const found = find_row(op_.inputs, name, &OperatorInput::name);
+  return found != nullptr ? *found : kUnknown;
 }
 
 void Drawing::add_optional(Draw& draw, const std::string& name) const {

@@ -91,6 +91,7 @@ class Drawing {
   void set_optional(Draw& draw, bool sometimes) const;
   // Draws an optional input, unless the draw lacks the flag that the input needs.
   void add_optional(Draw& draw, const std::string& name) const;
+  // Returns the operator's input, or one without a name, which the operator cannot make.
   const OperatorInput& input_of(const std::string& name) const;
   void set_attributes(Draw& draw) const;
   Draw base(const std::string& dtype) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "assay/base/constants.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/op/parameter.h"
@@ -30,6 +31,10 @@ std::string kinds_of(const Operator& op) {
   return kinds;
 }
 
+bool has_kind(const std::string& kinds, std::string_view kind) {
+  return kinds.find(kind) != std::string::npos;
+}
+
 // The properties that a distribution of a draw must fit.
 struct Fit {
   const Format &format, &output;
@@ -37,34 +42,28 @@ struct Fit {
   std::int64_t length;  // the number of elements that meet in one element of the result
 };
 
-void replace_number(std::string& text, std::string_view word, double value) {
-  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word)) {
-    text.replace(at, word.size(), number_text(value));
-  }
-}
-
-// Makes a distribution fit a format of integers. If the operator adds or multiplies elements of
-// more than 8 bits, none is beyond 100, so that no result leaves the range.
-std::string fitted_integers(std::string text, const Format& format, bool adds) {
+// Returns the distribution of integers between these ends, as far as the format has them. If the
+// operator adds or multiplies elements of more than 8 bits, none is beyond 100, so that no result
+// leaves the range.
+DistributionSpec integers_between(const Integers& ends, const Format& format, bool adds) {
   const bool has_sign = format.name.front() != 'u';
-  const double most = max_finite(format), some = std::min(most, 100.0);
   // The distribution takes no larger numbers than 2^52.
-  const double all = adds && format.bits > 8 ? some : std::min(most, 0x1p52);
-  replace_number(text, "$LOW", has_sign ? -some : 0);
-  replace_number(text, "$HIGH", some);
-  replace_number(text, "$SMALL", has_sign ? -std::min(most, 4.0) : 0);
-  replace_number(text, "$FEW", std::min(most, 4.0));
-  replace_number(text, "$ONE", std::min(most - 1, 1.0));
-  replace_number(text, "$LEAST", !has_sign ? 0 : all == most ? -most - 1 : -all);
-  replace_number(text, "$MOST", all);
-  return text;
+  const double most = max_finite(format),
+               limit = adds && format.bits > 8 ? std::min(most, 100.0) : std::min(most, 0x1p52);
+  const double high = std::min(ends.high, limit);
+  double low = has_sign ? std::max(ends.low, -limit) : std::max(ends.low, 0.0);
+  if (has_sign && ends.low == -kInfinity && limit == most) low = -most - 1;
+  return parse_distribution(formatted("integers,low={},high={}",
+                                      number_text(std::min(low, high - 1)), number_text(high)));
 }
 
 // Makes a distribution fit the format and the shape: large values whose sums still are finite,
 // sums that stall, and special values that do not fill every row.
 std::string fitted(std::string text, const Fit& fit) {
   const auto replace = [&](std::string_view word, double value) {
-    replace_number(text, word, value);
+    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word)) {
+      text.replace(at, word.size(), number_text(value));
+    }
   };
   const double most = max_finite(fit.format);
   // No sum of as many products or squares as a trial draws overflows.
@@ -83,13 +82,9 @@ std::string fitted(std::string text, const Fit& fit) {
 
 const std::vector<ValueClass>& value_classes() {
   static const std::vector<ValueClass> all = {
-      {.name = "normal", .all = "normal", .integers = "integers,low=$LOW,high=$HIGH", .weight = 6},
-      {.name = "positive",
-       .all = "uniform,low=0,high=1",
-       .integers = "integers,low=$ONE,high=$HIGH"},
-      {.name = "small whole numbers",
-       .all = "integers,low=-4,high=4",
-       .integers = "integers,low=$SMALL,high=$FEW"},
+      {.name = "normal", .all = "normal", .integers = Integers{-100, 100}, .weight = 6},
+      {.name = "positive", .all = "uniform,low=0,high=1", .integers = Integers{1, 100}},
+      {.name = "small whole numbers", .all = "integers,low=-4,high=4", .integers = Integers{-4, 4}},
       {.name = "one outlier", .all = "outlier_channels,count=1,factor=1000"},
       {.name = "heavy tails", .all = "student_t,nu=2"},
       {.name = "large mean, small variance", .all = "normal,mean=64,deviation=0.5"},
@@ -98,7 +93,7 @@ const std::vector<ValueClass>& value_classes() {
       {.name = "subnormal", .all = "subnormals", .weight = 1, .is_subnormal = true},
       {.name = "large",
        .all = "uniform,low=-1,high=1,scale=$LARGE",
-       .integers = "integers,low=$LEAST,high=$MOST",
+       .integers = Integers{-kInfinity, kInfinity},
        .weight = 1},
       {.name = "zeros of both signs",
        .all = "specials,zeros=0.4,negative_zeros=0.4,infinities=0,nans=0,largest=0",
@@ -155,17 +150,16 @@ const std::vector<ValueClass>& value_classes() {
 
 bool takes_specials(const Operator& op) {
   const std::string kinds = kinds_of(op);
-  return kinds.find("weighted") == std::string::npos &&
-         kinds.find("attention") == std::string::npos;
+  return !has_kind(kinds, "weighted") && !has_kind(kinds, "attention");
 }
 
 bool takes(const Operator& op, const ValueClass& values, const Format& dtype, bool subnormals) {
-  if (!values.kind.empty() && kinds_of(op).find(values.kind) == std::string::npos) return false;
+  if (!values.kind.empty() && !has_kind(kinds_of(op), values.kind)) return false;
   if (values.is_special && (dtype.specials != Specials::kInfNan || !takes_specials(op))) {
     return false;
   }
   if (values.is_subnormal && !subnormals) return false;
-  if (!dtype.is_float() && values.integers.empty()) return false;
+  if (!dtype.is_float() && !values.integers) return false;
   return true;
 }
 
@@ -175,22 +169,21 @@ void set_values(const Operator& op, const ValueClass& values, Recipe& recipe) {
   const Format& output =
       stated == recipe.attributes.end() ? dtype : format_named(attribute_text(stated->second));
   const std::string kinds = kinds_of(op);
-  const bool multiplies = kinds.find("inner") != std::string::npos ||
-                          kinds.find("attention") != std::string::npos ||
-                          kinds.find("sum") != std::string::npos;
+  const bool multiplies =
+      has_kind(kinds, "inner") || has_kind(kinds, "attention") || has_kind(kinds, "sum");
   const std::vector<std::int64_t>& sizes = recipe.sizes;
   const std::size_t from_end = op.sizes == "..., M, K, N" || op.sizes == "..., L, S, D" ? 2 : 1;
   const std::int64_t length =
       multiplies && sizes.size() >= from_end ? sizes[sizes.size() - from_end] : 1;
   const Fit fit{dtype, output, multiplies, length};
   if (!dtype.is_float()) {
-    const bool adds = multiplies || kinds.find("pair") != std::string::npos;
-    recipe.distribution = parse_distribution(fitted_integers(values.integers, dtype, adds));
+    const bool adds = multiplies || has_kind(kinds, "pair");
+    recipe.distribution = integers_between(*values.integers, dtype, adds);
     return;
   }
   std::string all = values.all;
   // Half of the results would be NaN for numbers of both signs.
-  if (kinds.find("root") != std::string::npos && all == "normal") all = "folded_normal";
+  if (has_kind(kinds, "root") && all == "normal") all = "folded_normal";
   recipe.distribution = parse_distribution(fitted(all, fit));
   for (const auto& [input, text] : values.named) {
     recipe.distributions[input] = parse_distribution(fitted(text, fit));

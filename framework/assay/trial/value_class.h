@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,13 +13,18 @@
 
 namespace assay::inline v0_2::trial {
 
+// The ends of drawn integers. Those beyond the range of a format are its own.
+struct Integers {
+  double low, high;
+};
+
 // Values that reveal mistakes of some operators. The texts are those of parse_distribution().
 struct ValueClass {
   std::string name;
   std::string all;                                // the distribution of all inputs
   std::map<std::string, std::string> named = {};  // of single inputs
-  // The distribution of inputs of integers. If it is empty, the class is only for other inputs.
-  std::string integers = {};
+  // The ends of inputs of integers. Without them, the class is only for other inputs.
+  std::optional<Integers> integers = {};
   // The operators that the class is for: "" for all, otherwise a word of kinds_of()
   // (value_class.cc).
   std::string_view kind = "";
